@@ -41,30 +41,6 @@ std::shared_ptr<tenon::FunctionModule> doubler(bool has_limit = true) {
 
 }  // namespace
 
-TEST_CASE("compat, clients: data_ptr<T>() of the bits and bytes of an element") {
-  // voxtral_tts reads BFloat16 as uint16_t, the Qualcomm runners any logits as std::byte.
-  const TensorPtr bf16 = make_tensor_ptr({2}, std::vector<BFloat16>{1.0f, -2.0f});
-  CHECK(bf16->const_data_ptr<uint16_t>()[1] == 0xc000);
-  bf16->mutable_data_ptr<uint16_t>()[0] = 0x4040;
-  CHECK(bf16->const_data_ptr<BFloat16>()[0] == 3.0f);
-  CHECK(bf16->data_ptr<uint16_t>() == bf16->mutable_data_ptr());
-  const TensorPtr half = make_tensor_ptr({2}, std::vector<Half>{1.0f, -2.0f});
-  CHECK(half->const_data_ptr<uint16_t>()[0] == 0x3c00);
-  for (const TensorPtr& t : {bf16, half, make_tensor_ptr({1.0f}), make_tensor_ptr({int64_t{1}})}) {
-    std::byte* const bytes = t->mutable_data_ptr<std::byte>();
-    CHECK(static_cast<void*>(bytes) == t->mutable_data_ptr());
-    CHECK(static_cast<const void*>(t->const_data_ptr<char>()) == t->const_data_ptr());
-  }
-  // As the other types do, after the untyped pointer.
-  CHECK(static_cast<const int16_t*>(half->const_data_ptr())[0] == 0x3c00);
-}
-
-TEST_CASE("compat, clients: runners read Bool as int8_t, and quantised bytes of either sign") {
-  const TensorPtr flags = make_tensor_ptr({2}, std::vector<uint8_t>{1, 0}, ScalarType::Bool);
-  CHECK(flags->const_data_ptr<bool>()[0]);
-  CHECK(static_cast<const int8_t*>(flags->const_data_ptr())[0] == 1);
-}
-
 namespace {
 
 template <class T>
@@ -130,31 +106,6 @@ TEST_CASE("compat, clients: a TensorImpl over what TensorInfo points to") {
   CHECK(from_blob(memory.data(), sizes32)->numel() == 12);
   CHECK(info->sizes()[0] == 4);
   CHECK(info->sizes()[1] == 3);
-}
-
-TEST_CASE("compat, clients: a size without a limit is not -1") {
-  // Programs multiply the sizes, as size_t.
-  Module module(doubler(false));
-  const auto meta = module.method_meta("forward");
-  REQUIRE(meta.ok());
-  CHECK(*meta->input_tag(0) == Tag::Tensor);
-  CHECK(meta->input_tensor_meta(0).error() == Error::NotSupported);
-  CHECK(meta->output_tensor_meta(0).error() == Error::NotSupported);
-  CHECK(meta->input_tensor_meta(1).error() == Error::InvalidArgument);
-}
-
-TEST_CASE("compat, clients: copies of a TensorPtr are one tensor") {
-  std::vector<float> values = {1, 2, 3, 4, 5, 6};
-  const TensorPtr tensor = from_blob(values.data(), {2, 3});
-  std::vector<TensorPtr> kept = {tensor, tensor};
-  TensorPtr copy = kept[1];
-  CHECK(copy.get() == tensor.get());
-  CHECK(tensor.use_count() == 4);
-  REQUIRE(resize_tensor_ptr(copy, {1, 3}) == Error::Ok);
-  CHECK(tensor->size(0) == 1);
-  const auto moved_out = [&] { return copy; }();  // as a function returns a member
-  kept.clear();
-  CHECK(moved_out->const_data_ptr<float>() == values.data());
 }
 
 TEST_CASE("compat, clients: tokens in a vector that is reserved, resized a token at a time") {
@@ -234,27 +185,6 @@ TEST_CASE("compat, clients: classes derived from Module") {
   CHECK(wrapper.values.count == 3);
   CHECK(wrapper.forward(make_tensor_ptr({1, 3}, {1.0f, 2.0f, 3.0f}))->at(0).toTensor().size(1) ==
         3);
-}
-
-TEST_CASE("compat, clients: values and their kinds") {
-  // The peer's `value.tag` is `value.kind()`; the questions are the same.
-  const std::vector<EValue> values = {make_tensor_ptr({1.0f}), int64_t{3}, 2.5, true,
-                                      std::string("text")};
-  CHECK(values[0].isTensor());
-  CHECK(values[1].isInt());
-  CHECK(values[2].isDouble());
-  CHECK(values[3].isBool());
-  CHECK(values[4].isString());
-  CHECK(EValue().isNone());
-  CHECK(values[1].toScalar().to<int64_t>() == 3);
-  CHECK(values[4].toString() == "text");
-  // As the LLM runners read metadata.
-  Module module(doubler());
-  const auto missing = module.get("get_max_seq_len");
-  CHECK(missing.error() == Error::InvalidArgument);
-  const auto output = module.get("forward", make_tensor_ptr({1, 3}, {1.0f, 2.0f, 3.0f}));
-  REQUIRE(output.ok());
-  CHECK(output.get().toTensor().const_data_ptr<float>()[2] == 6.0f);
 }
 
 }  // namespace clients_test

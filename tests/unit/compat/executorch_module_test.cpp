@@ -274,19 +274,6 @@ TEST_CASE("executorch: inputs and outputs that were set stay") {
   });
 }
 
-TEST_CASE("executorch: modules share the program of a function") {
-  Module first(make_model());
-  REQUIRE(first.load() == Error::Ok);
-  Module second(first.program());
-  CHECK(second.is_loaded());
-  CHECK(item(second.forward(pairs())->at(0), 1) == 22);
-  const std::string text = log_of([] {
-    CHECK(Module("").load() == Error::InvalidArgument);
-    CHECK(Module(std::shared_ptr<executorch::runtime::Program>()).load() == Error::InvalidArgument);
-  });
-  CHECK(contains(text, "there is no path, loader, program or model"));
-}
-
 TEST_CASE("executorch: methods are loaded and unloaded by name") {
   Module module(make_model());
   CHECK(!module.is_method_loaded("forward"));
@@ -309,19 +296,6 @@ TEST_CASE("executorch: methods are loaded and unloaded by name") {
   CHECK(options.set_options("delegate", threads.view()) == Error::Ok);
   CHECK(module.load(options) == Error::Ok);
   CHECK(module.backend_options().has_options("delegate"));
-}
-
-TEST_CASE("executorch: a Module describes its methods") {
-  Module module(make_model());
-  const auto meta = module.method_meta("forward");
-  REQUIRE(meta.ok());
-  CHECK(std::string(meta->name()) == "forward");
-  CHECK(meta->num_inputs() == 2);
-  CHECK(meta->input_tensor_meta(1)->nbytes() == 8);
-  CHECK(*meta->output_tag(1) == Tag::Int);
-  CHECK(module.method_meta("forward")->input_tensor_meta(0)->sizes().data() ==
-        meta->input_tensor_meta(0)->sizes().data());
-  CHECK(module.method_meta("twice")->num_inputs() == 0);
 }
 
 TEST_CASE("executorch: a file is opened by the runtime that is registered for it") {
@@ -507,28 +481,6 @@ TEST_CASE("executorch: a method that throws gives a code, and runs again") {
   CHECK(module.get_output().error() == Error::InvalidState);
   --fails;
   CHECK(first(module.forward()) == 3);  // the inputs are still set
-}
-
-TEST_CASE("executorch: a method may use its own module, but not run or unload itself") {
-  Module* self = nullptr;
-  std::vector<Error> errors;
-  int answer = 0;
-  Module module(make_double([&] {
-    errors.push_back(self->forward(inputs()).error());
-    errors.push_back(self->forward().error());
-    errors.push_back(self->set_input(EValue(int64_t{5}), 1));
-    answer = static_cast<int>(self->execute("answer")->at(0).toInt());
-    CHECK(!self->unload_method("forward"));
-    CHECK(self->is_method_loaded("forward"));
-  }));
-  self = &module;
-  CHECK(module.set_inputs(inputs()) == Error::Ok);
-  CHECK(first(module.forward()) == 3);
-  REQUIRE(errors.size() == 3);
-  CHECK(errors[0] == Error::InvalidState);
-  CHECK(errors[1] == Error::InvalidState);  // forward() without inputs: as if they were missing
-  CHECK(answer == 42);
-  CHECK(module.unload_method("forward"));
 }
 
 TEST_CASE("executorch: unload_method() forgets inputs and outputs") {

@@ -70,19 +70,6 @@ TEST_CASE("executorch: deleters run once, in both orders of arguments that relea
   CHECK(second == 0);
 }
 
-TEST_CASE("executorch: makers build in one chain or step by step") {
-  double data[6] = {};
-  auto chained = for_blob(data, {2, 3}, ScalarType::Double)
-                     .strides({3, 1})
-                     .dynamism(TensorShapeDynamism::STATIC)
-                     .make_tensor_ptr();
-  CHECK(chained->shape_dynamism() == TensorShapeDynamism::STATIC);
-  auto maker = for_blob(data, {2, 3});
-  maker.dim_order({0, 1});
-  TensorPtr converted = std::move(maker);
-  CHECK(converted->scalar_type() == ScalarType::Double);
-}
-
 TEST_CASE("executorch: an explicit type reinterprets what the pointer is to") {
   int8_t bytes[4] = {1, 1, 1, 1};
   CHECK(from_blob(bytes, {2, 2})->scalar_type() == ScalarType::Char);
@@ -91,40 +78,11 @@ TEST_CASE("executorch: an explicit type reinterprets what the pointer is to") {
   CHECK(from_blob(untyped, {1})->scalar_type() == ScalarType::Float);
 }
 
-TEST_CASE("executorch: bytes without a type are taken as floats") {
-  const std::vector<float> values = {1.0f, 2.0f};
-  std::vector<uint8_t> bytes(8);
-  std::memcpy(bytes.data(), values.data(), 8);
-  auto tensor = make_tensor_ptr({2}, bytes);
-  CHECK(tensor->const_data_ptr<float>()[1] == 2.0f);
-  CHECK(make_tensor_ptr(bytes)->scalar_type() == ScalarType::Byte);
-  RAISES(InvalidArgument, "8 bytes were given, sizes {3} need 12", make_tensor_ptr({3}, bytes));
-}
-
 TEST_CASE("executorch: strides of a size-1 dimension become the dense ones") {
   float data[4] = {};
   auto tensor = from_blob(data, {1, 2, 2}, {10, 2, 1});
   CHECK(tensor->strides()[0] == 4);
   CHECK(tensor->strides()[1] == 2);
-}
-
-TEST_CASE("executorch: an impl is shared, a Tensor and a TensorPtr are viewed and kept alive") {
-  auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
-  auto first = make_tensor_ptr(impl);
-  auto second = make_tensor_ptr(first);
-  CHECK(resize_tensor_ptr(first, {3, 2}) == Error::Ok);
-  CHECK(impl->size(0) == 3);
-  CHECK(second->size(0) == 2);
-  CHECK(second->const_data_ptr() == first->const_data_ptr());
-
-  int released = 0;
-  auto view = make_tensor_ptr(*first, {6}, {}, {}, [&released](void*) { ++released; });
-  impl.reset();
-  first.reset();
-  second.reset();
-  CHECK(view->const_data_ptr<float>()[5] == 6.0f);
-  view.reset();
-  CHECK(released == 1);
 }
 
 TEST_CASE("executorch: a view's deleter runs once for a read-only source and for a failed view") {
@@ -194,12 +152,6 @@ TEST_CASE("executorch: a registered device checks pointers to it, and clones go 
       clone_tensor_ptr_to(make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f}), DeviceType::CUDA);
   CHECK(there->device() == cuda.device());
   CHECK(clone_tensor_ptr_to(there, DeviceType::CPU)->const_data_ptr<float>()[3] == 4);
-}
-
-TEST_CASE("executorch: element types may be spelled out") {
-  CHECK(make_tensor_ptr<double>({1.5, 2.7}, ScalarType::Half)->scalar_type() == ScalarType::Half);
-  CHECK(make_tensor_ptr<int8_t>({1, -2}, ScalarType::Long)->const_data_ptr<int64_t>()[1] == -2);
-  CHECK(make_tensor_ptr<float>({2}, {1, 2})->numel() == 2);
 }
 
 using Sizes = std::vector<executorch::aten::SizesType>;
@@ -321,35 +273,6 @@ TEST_CASE("executorch: what has no data is cloned to any type, without data") {
   }
   RAISES(InvalidType, "is not an element type", clone_tensor_ptr(source, ScalarType::Undefined));
   RAISES(InvalidState, "undefined", clone_tensor_ptr(TensorPtr(), ScalarType::Int));
-}
-
-TEST_CASE(
-    "executorch: set_data() refers to other memory, and what was owned goes with the tensor") {
-  float other[6] = {7, 8, 9, 10, 11, 12};
-  const auto owning = make_tensor_ptr({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}, {}, {},
-                                      ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  const auto view = make_tensor_ptr(owning);
-  owning->set_data(other);
-  CHECK(owning->data_ptr() == other);
-  CHECK(owning->const_data_ptr<float>()[5] == 12);
-  CHECK(view->const_data_ptr<float>()[5] == 6);
-  auto growing = owning;
-  CHECK(resize_tensor_ptr(growing, {4, 3}) == Error::NotSupported);
-  CHECK(other[0] == 7);
-
-  int released = 0;
-  {
-    float data[6] = {};
-    auto borrowed = from_blob(data, {2, 3}, ScalarType::Float,
-                              [&](void* p) { released += p == data ? 1 : 100; });
-    borrowed->set_data(other);
-    borrowed->set_data(other + 3);
-    CHECK(released == 0);
-    CHECK(borrowed->const_data_ptr<float>()[0] == 10);
-  }
-  CHECK(released == 1);
-  const tenon::Tensor none;
-  RAISES(InvalidState, "set_data: the tensor is undefined", none.set_data(other));
 }
 
 TEST_CASE("executorch: tensors and impls say their device in two parts") {

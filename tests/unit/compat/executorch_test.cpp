@@ -90,15 +90,6 @@ T corner(TensorAccessor<T, N> accessor) {
   }
 }
 
-TEST_CASE("executorch: functions deduce an accessor's type and rank") {
-  auto tensor = make_tensor_ptr({2, 1, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  auto accessor = make_tensor_accessor<float, 3>(*tensor);
-  CHECK(corner(accessor.get()) == 4.0f);
-  accessor.get()[1][0][1] = 5.0f;
-  CHECK(corner(*make_tensor_accessor<const float, 3>(*tensor)) == 5.0f);
-  CHECK(accessor->stride(0) == 2);
-}
-
 TEST_CASE("executorch: creators have addresses") {
   using Sizes = std::vector<executorch::aten::SizesType>;
   TensorPtr (*const make_zeros)(Sizes, ScalarType, TensorShapeDynamism) = &zeros;
@@ -112,18 +103,6 @@ TEST_CASE("executorch: creators have addresses") {
   CHECK(make_strided({2, 2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::STATIC)->stride(1) == 2);
   CHECK(make_like(made, ScalarType::Undefined, TensorShapeDynamism::STATIC)
             ->const_data_ptr<int32_t>()[5] == 1);
-}
-
-TEST_CASE("executorch: creators take lists of any integers") {
-  const std::vector<int32_t> sizes = {2, 3};
-  CHECK(empty(sizes)->numel() == 6);
-  CHECK(empty(std::vector<executorch::aten::SizesType>{2, 3})->numel() == 6);
-  CHECK(empty({})->dim() == 0);
-  const auto made = full(sizes, 2, ScalarType::Int);
-  CHECK(made->const_data_ptr<int32_t>()[5] == 2);
-  CHECK(empty(made->sizes())->numel() == 6);
-  CHECK(zeros(made->sizes())->numel() == 6);
-  CHECK(randint(0, 9, std::array<int, 2>{2, 3})->numel() == 6);
 }
 
 namespace beside_std {
@@ -171,16 +150,6 @@ TEST_CASE("executorch: random creators have its types, dynamism and strides") {
   CHECK(randint_like(source, 0, 9, ScalarType::Byte)->scalar_type() == ScalarType::Byte);
   RAISES(InvalidState, "randn_like: ", randn_like(TensorPtr()));
   RAISES(InvalidArgument, "randint: [3, 3) holds no integers", randint(3, 3, {2}));
-}
-
-TEST_CASE("executorch: random creators take their numbers from the thread's own generator") {
-  const tenon::Generator before = tenon::default_generator();
-  tenon::manual_seed(0);
-  CHECK(rand({4})->const_data_ptr<float>()[0] == 0x6627e8 / 16777216.0f);
-  tenon::manual_seed(0);
-  CHECK(randint(0, 100, {4})->const_data_ptr<int32_t>()[1] == 88);
-  CHECK(tenon::default_generator().offset() == 4);
-  tenon::default_generator() = before;
 }
 
 TEST_CASE("executorch: rand does not hide the C library's") {
