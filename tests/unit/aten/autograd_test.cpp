@@ -40,16 +40,6 @@ TEST_CASE("autograd: a tensor that tenon made can require grad, and gets its gra
   CHECK(tests::values<float>(tenon::clone_tensor_ptr(t->grad())) == Floats{2, 4, 6, 8});
 }
 
-TEST_CASE("autograd: results of a computation are read by tenon, as they stand") {
-  const TensorPtr t = tenon::ones({2, 3});
-  t->set_requires_grad(true);
-  const at::Tensor result = t->mul(2).t();
-  CHECK(result.requires_grad());
-  CHECK(tests::values<float>(tenon::contiguous(result)) == Floats(6, 2));
-  const TensorPtr clone = tenon::clone_tensor_ptr(result);
-  CHECK_FALSE(clone->requires_grad());  // tenon records nothing
-}
-
 TEST_CASE("autograd: a view of tenon's is no step of the graph, and shares the version counter") {
   const TensorPtr t = tenon::ones({4});
   const Tensor view = tenon::view(t, {2, 2});

@@ -83,13 +83,6 @@ TEST_CASE("foreign tensors: in inference mode a view keeps only the memory, and 
   CHECK(tests::values<float>(tail.slice(0, 0, 4)) == Floats{2, 3, 4, 5});
 }
 
-TEST_CASE("foreign tensors: expanded ones are read, not written") {
-  const at::Tensor t = at::arange(3, at::kFloat).expand({2, 3});
-  CHECK(tests::values<float>(tenon::contiguous(t)) == Floats{0, 1, 2, 0, 1, 2});
-  CHECK(tests::values<float>(tenon::select(t, 0, 1)) == Floats{0, 1, 2});
-  RETURNS(InvalidArgument, "share memory", tenon::fill_(t, 1));
-}
-
 TEST_CASE(
     "foreign tensors: kinds that tenon does not have are refused everywhere, with the reason") {
   check_refused(at::Tensor(), Error::InvalidState, "undefined");

@@ -70,19 +70,6 @@ TEST_CASE("ATen draft: adopted memory that grows, through tenon or ATen, is rele
   CHECK(tenon::fill_(b, 1) == Error::Ok);
 }
 
-TEST_CASE("ATen draft: set_data gives a placeholder its memory, and takes it away") {
-  const TensorPtr t = tenon::make_tensor_ptr({2, 3}, nullptr);
-  CHECK(t->data_ptr() == nullptr);
-  RETURNS(InvalidState, "placeholder", tenon::zero_(t));
-  CHECK(tenon::set_data(t, memory) == Error::Ok);
-  CHECK(t->data_ptr() == memory);
-  CHECK(storage_bytes(t) == 24);
-  CHECK(tenon::fill_(t, 2) == Error::Ok);
-  CHECK(t->sum().item<float>() == 12);
-  CHECK(tenon::set_data(t, nullptr) == Error::Ok);
-  CHECK(t->data_ptr() == nullptr);
-}
-
 TEST_CASE("ATen draft: set_data leaves views their memory, and keeps the room of the first shape") {
   const TensorPtr t = from_blob(memory, {2, 3});
   const Tensor view = tenon::select(t, 0, 1);
@@ -113,16 +100,6 @@ TEST_CASE("ATen draft: set_data replaces memory of any ownership, and refuses AT
   CHECK(calls.argument == memory);
   RETURNS(InvalidState, "set_data: tenon did not make the tensor; at::Tensor::set_() replaces",
           tenon::set_data(at::zeros({2}), other));
-}
-
-TEST_CASE("ATen draft: a view's offset counts from the start of the storage") {
-  const TensorPtr t = from_blob(memory, {4, 6});
-  const Tensor row = tenon::select(t, 0, 2);
-  CHECK(row.storage_offset() == 12);
-  CHECK(tenon::slice(row, 0, 1, 3).storage_offset() == 13);
-  CHECK(tenon::view_as_type(row, ScalarType::Double).storage_offset() == 6);
-  CHECK(tenon::view_as_type(row, ScalarType::Byte).storage_offset() == 48);
-  CHECK(row.is_alias_of(*t));
 }
 
 TEST_CASE("ATen draft: memory of ATen's is held by its storage, through each handle") {

@@ -11,10 +11,8 @@
 #include <atomic>
 #include <thread>
 
-#include "interop/files.h"
 #include "support/catch.h"
 #include "tenon/exchange/dlpack.h"
-#include "tenon/interop/safetensors.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
 
@@ -63,20 +61,6 @@ TEST_CASE("ATen mode: every way to read-only memory makes a tensor that ATen's w
     CHECK(values<float>(t) == Floats(6, 9));
     CHECK(Floats(frame, frame + 6) == kFrame);
   }
-}
-
-TEST_CASE("ATen mode: what tenon writes is refused for read-only memory, as in plain mode",
-          "[readonly]") {
-  const TensorPtr t = from_blob(frame, {2, 3});
-  RAISES(InvalidState, "mutable_data_ptr: the tensor is read-only", tenon::mutable_data_ptr(t));
-  RAISES(InvalidState, "accessor: the tensor is read-only", (tenon::accessor<float, 2>(t)));
-  RAISES(InvalidState, "data: the tensor is read-only", tenon::data<float>(t));
-  RETURNS(InvalidState, "fill_: the tensor is read-only", tenon::fill_(t, 1));
-  RETURNS(InvalidState, "copy_: the destination is read-only", tenon::copy_(t, t));
-  RETURNS(InvalidState, "uniform_: the tensor is read-only", tenon::uniform_(t));
-  CHECK((tenon::accessor<const float, 2>(t)(1, 2)) == 6);
-  CHECK(tenon::to_blob(t).readonly);
-  CHECK(data_of(*t) == frame);
 }
 
 TEST_CASE("ATen mode: operators that read share read-only memory, and what writes copies it once",
@@ -209,20 +193,6 @@ TEST_CASE("ATen mode: threads that use read-only memory at once take one copy",
     t.reset();
     CHECK(calls.count == 1);
   }
-}
-
-TEST_CASE("ATen mode: a file's tensors are read-only, and ATen writes to copies", "[readonly]") {
-  const TempFolder folder;
-  const std::string path = folder / "w.safetensors";
-  REQUIRE(tenon::write_safetensors(path, {{"w", *tenon::make_tensor_ptr({2, 3}, kFrame)}}) ==
-          Error::Ok);
-  const SafeTensors file = SafeTensors::open(path).value();
-  const TensorPtr t = file.get("w").value();
-  CHECK(tenon::is_readonly(t));
-  CHECK(values<float>(t) == kFrame);
-  t->add_(1);
-  CHECK(values<float>(t) == Floats{2, 3, 4, 5, 6, 7});
-  CHECK(values<float>(file.get("w").value()) == kFrame);
 }
 
 TEST_CASE("ATen mode: read-only memory without elements, and of Meta, is not copied",
