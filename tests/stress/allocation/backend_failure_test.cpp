@@ -51,28 +51,17 @@ TEST_CASE("failing device: creators make nothing") {
     const std::vector<float> source{1, 2, 3, 4, 5, 6};
     const Unchanged given(source, static_cast<const Backend&>(gpu));
     FAIL_EACH(empty({2, 3}, gpu));
-    FAIL_EACH(empty(kDeepSizes, gpu));
-    FAIL_EACH(zeros({2, 3}, gpu));
     FAIL_EACH(ones({5000}, gpu));
     FAIL_EACH(full({2, 3}, 7, gpu));
-    FAIL_EACH(full(kDeepSizes, 7, gpu));
     FAIL_EACH(try_full({5000}, 1, gpu));
-    FAIL_EACH(empty_strided({2, 2}, {3, 1}, gpu));
-    FAIL_EACH(full_strided({2, 2}, {1, 2}, 1, gpu));
-    FAIL_EACH(zeros_strided({2, 2}, {3, 1}, gpu));
-    FAIL_EACH(ones_strided({2, 2}, {3, 1}, gpu));
     FAIL_EACH(scalar_tensor(1, gpu));
     FAIL_EACH(arange(0, 1000, gpu));
-    FAIL_EACH(iota({2, 3}, 1, gpu));
-    FAIL_EACH(iota(kDeepSizes, gpu));
     FAIL_EACH(eye(3, gpu));
     FAIL_EACH(make_tensor_ptr({1, 2, 3}, gpu));
     FAIL_EACH(make_tensor_ptr({2, 3}, source, ScalarType::Double, gpu));
     FAIL_EACH(make_tensor(1.0f, gpu));
     FAIL_EACH(try_make_tensor_ptr({2, 3}, source, gpu));
     FAIL_EACH_WITH(Foreign{1}, from_bytes({2}, std::vector<uint8_t>(8), ScalarType::Int, gpu));
-    FAIL_EACH(from_binary(source.data(), 24, {2, 3}, ScalarType::Float, gpu));
-    FAIL_EACH(try_from_binary(source.data(), 24, kDeepSizes, ScalarType::Float, gpu));
   });
 }
 
@@ -81,7 +70,6 @@ TEST_CASE("failing device: random creators leave their generator where it was") 
     fail_each_random("rand", 6, [&](auto& g) { return tenon::rand({2, 3}, g, gpu); });
     fail_each_random("randn", 6, [&](auto& g) { return randn({2, 3}, g, gpu); });
     fail_each_random("randint", 6, [&](auto& g) { return randint(0, 9, {2, 3}, g, gpu); });
-    fail_each_random("deep", 6, [&](auto& g) { return try_uniform(0, 1, kDeepSizes, g, gpu); });
     const auto t = zeros({2, 3}, gpu);
     const auto deep = zeros(kDeepSizes, gpu);
     const Output written(t, deep);
@@ -128,25 +116,17 @@ TEST_CASE("failing device: copies leave their source as it was") {
     const Unchanged given(host, on_gpu, turned);
     FAIL_EACH(clone_tensor_ptr(on_gpu));
     FAIL_EACH(clone_tensor_ptr(turned));
-    FAIL_EACH(try_clone_tensor_ptr(on_gpu, ScalarType::Double));
     FAIL_EACH(clone_tensor_ptr(host, gpu));
     FAIL_EACH(to(on_gpu, ScalarType::Half));
-    FAIL_EACH(try_to(turned, ScalarType::Half));
     FAIL_EACH(contiguous(turned));
-    FAIL_EACH(try_contiguous(turned));
     FAIL_EACH(backend_copy(host, gpu));
     FAIL_EACH(try_backend_copy(on_gpu, host_backend()));
-    FAIL_EACH(zeros_like(on_gpu));
-    FAIL_EACH(full_like(on_gpu, 3));
     FAIL_EACH(to_owned_blob(on_gpu));
     FAIL_EACH(try_to_owned_blob(turned));
-    FAIL_EACH(cat({on_gpu, on_gpu}));
-    FAIL_EACH(stack({on_gpu, on_gpu}, 1));
     FAIL_EACH_WITH(Foreign{1}, to_binary(on_gpu));
     FAIL_EACH(try_to_binary(on_gpu));
     FAIL_EACH_WITH(Foreign{1}, to_binary(turned, 3));
     FAIL_EACH_WITH(recovers(Foreign{100}), tenon::to_string(on_gpu));
-    FAIL_EACH_WITH(recovers(Foreign{100}), tenon::to_string(turned));
     FAIL_EACH(synchronize(gpu));
   });
 }
@@ -329,31 +309,6 @@ TEST_CASE("failing backends: a pool and a tracker pass failures on and keep thei
   }
   CHECK(gpu.used() == 0);
   std::remove("failing.json");
-}
-
-TEST_CASE("failing memory resource: what it throws is OutOfMemory") {
-  struct Resource : std::pmr::memory_resource {
-    int live = 0;
-    void* do_allocate(size_t nbytes, size_t alignment) override {
-      call_user_code();
-      void* const p = std::pmr::new_delete_resource()->allocate(nbytes, alignment);
-      ++live;
-      return p;
-    }
-    void do_deallocate(void* p, size_t nbytes, size_t alignment) override {
-      --live;
-      std::pmr::new_delete_resource()->deallocate(p, nbytes, alignment);
-    }
-    bool do_is_equal(const memory_resource& other) const noexcept override {
-      return this == &other;
-    }
-  };
-  Resource resource;
-  PmrBackend pmr(&resource);
-  FAIL_EACH_OF("PmrBackend::allocate", try_zeros({5000}, pmr));
-  FAIL_EACH(zeros({2, 3}, pmr));
-  FAIL_EACH(make_tensor_ptr({1, 2, 3}, pmr));
-  CHECK(resource.live == 0);
 }
 
 TEST_CASE("out of memory: an expression is recorded, read and written whole or not at all") {

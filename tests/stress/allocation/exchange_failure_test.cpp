@@ -110,16 +110,6 @@ TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothi
   FAIL_EACH_WITH(Foreign{100}, tenon::to_string(turned));
 }
 
-TEST_CASE("out of memory: the parts of blobs") {
-  const Blob lent = Blob::of(blob, kDeep);
-  FAIL_EACH_OF("Blob::as_view", [&] {
-    const ViewWithLists view = lent.as_view();
-    return view.sizes.error() != Error::Ok ? view.sizes.error() : view.strides.error();
-  }());
-  FAIL_EACH_OF("Blob::nbytes", lent.nbytes());
-  FAIL_EACH(accessor<float, 8>(lent));
-}
-
 TEST_CASE("failing device: exports and imports of its memory leave it as it was") {
   FailingBackend gpu;
   register_backend(gpu);

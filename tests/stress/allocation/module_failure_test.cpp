@@ -240,29 +240,4 @@ TEST_CASE("failing metadata: a module whose memory is full leaves nothing in it"
   }());
 }
 
-TEST_CASE("out of memory: a FunctionModule is made, used and dropped") {
-  const auto x = make_tensor_ptr({1.0f, 2.0f});
-  const std::string name(100, 'x');
-  fail_each("module", Expected(), [&] {
-    const ValueSpec pair(
-        name,
-        TensorSpec{{2}, ScalarType::Float, {"a dimension with a long name, far beyond its place"}});
-    FunctionModule module([kept = *x](Span<const EValue>, Span<EValue>) {}, {pair, pair},
-                          {pair, pair});
-    const auto twice = [](Span<const EValue>, Span<EValue>) {};
-    TENON_TRY(module.add_method("a method with a long name, too long for its place", twice));
-    TENON_TRY(module.set_input(x, 1));
-    TENON_TRY(module.run("forward", x));
-    const auto outputs = module.forward(x);
-    TENON_TRY(outputs.error());
-    // Outputs that share memory: copied aside, one, and one in a list.
-    FunctionModule shared([](Span<const EValue> in) {
-      return std::vector<EValue>{*zeros({2}), in[0], std::vector<Tensor>{in[0].toTensor()}};
-    });
-    TENON_TRY(shared.set_output(x));
-    return shared.run("forward", x);
-  });
-  CHECK(x->use_count() == 1);
-}
-
 }  // namespace module_failure_test

@@ -181,27 +181,4 @@ TEST_CASE("Deleter: runs on the thread that drops the last tensor, view or expor
   check_runs_with(std::move(begun));
 }
 
-TEST_CASE("a std::shared_ptr that owns memory of many tensors is dropped once, after all of them",
-          "[threads][Tensor]") {
-  for (int round = 0; round < 20; ++round) {
-    int32_t seen[kThreads] = {};
-    int32_t total = -1;
-    std::vector<TensorPtr> tensors;
-    {
-      const std::shared_ptr<Ints> owner(new Ints{1, 2, 3, 4}, [&](Ints* values) {
-        total = std::accumulate(seen, seen + kThreads, 0);
-        delete values;
-      });
-      for (size_t i = 0; i < kThreads; ++i) {
-        tensors.push_back(for_blob(owner->data() + i, {1}).owner(owner).make_tensor_ptr());
-      }
-    }
-    on_threads(kThreads, [&](int i) {
-      const TensorPtr mine = std::move(tensors[static_cast<size_t>(i)]);
-      seen[i] = mine->item<int32_t>();
-    });
-    REQUIRE(total == 10);
-  }
-}
-
 }  // namespace locks_test

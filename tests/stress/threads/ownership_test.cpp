@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Who holds memory, where threads share it: counts, handles, views, values, blobs, DLPack structs, a
+// Who holds memory, where threads share it: handles, views, values, blobs, DLPack structs, a
 // module's outputs. It is released once, on whichever thread is the last.
 #include "exchange/dlpack_helpers.h"
 #include "support/catch.h"
 #include "tenon/module/evalue.h"
-#include "tenon/module/outputs.h"
 #include "tenon/tenon.h"
 #include "threads/threads.h"
 
@@ -12,9 +11,6 @@ namespace ownership_test {
 
 using namespace tenon;
 using namespace tests;
-using tenon::detail::AtomicCount;
-using tenon::detail::LockGuard;
-using tenon::detail::SpinLock;
 
 namespace {
 
@@ -97,61 +93,6 @@ const TensorPtr early = make_tensor_ptr({2}, {5, 6}, ScalarType::Int, kDynamic);
 std::vector<Tensor> early_views(kThreads, tenon::select(early, 0, 1));
 
 }  // namespace
-
-TEST_CASE("AtomicCount: no thread's step is lost, and one alone sees 0") {
-  constexpr int kSteps = 1'000'000;  // for some to be interrupted, where threads take turns
-  AtomicCount count;
-  on_threads(kThreads, [&](int) {
-    for (int i = 0; i < kSteps; ++i) count.add();
-  });
-  CHECK(count.get() == kSteps * kThreads);
-  int zero[kThreads] = {};
-  on_threads(kThreads, [&](int t) {
-    for (int i = 0; i < kSteps; ++i) zero[t] += count.remove() == 0;
-  });
-  CHECK(count.get() == 0);
-  CHECK(std::accumulate(zero, zero + kThreads, 0) == 1);
-}
-
-TEST_CASE("AtomicCount: what a thread wrote before it left is seen by who reads that it did") {
-  int written = 0;
-  AtomicCount left;
-  left.add();
-  std::thread thread([&] {
-    written = 5;
-    static_cast<void>(left.remove());
-  });
-  while (left.any()) std::this_thread::yield();
-  CHECK(written == 5);
-  thread.join();
-}
-
-TEST_CASE("AtomicCount: one thread changes it from a value") {
-  for (int round = 0; round < kRounds; ++round) {
-    AtomicCount count(1);
-    int changed[kThreads] = {};
-    on_threads(kThreads, [&](int t) { changed[t] = count.change(1, 2); });
-    REQUIRE(count.get() == 2);
-    REQUIRE(std::accumulate(changed, changed + kThreads, 0) == 1);
-    count.set(1);
-    REQUIRE(count.change(1, 2));
-    REQUIRE_FALSE(count.change(1, 2));
-  }
-}
-
-TEST_CASE("SpinLock: one thread at a time") {
-  SpinLock lock;
-  int64_t steps = 0;
-  on_threads(kThreads, [&](int) {
-    for (int i = 0; i < 2000; ++i) {
-      const LockGuard<SpinLock> guard(lock);
-      const int64_t before = steps;
-      if (i % 100 == 0) std::this_thread::yield();  // else threads that take turns never overlap
-      steps = before + 1;
-    }
-  });
-  CHECK(steps == 2000 * kThreads);
-}
 
 // A promise of docs/guarantees.md.
 TEST_CASE("threads drop what they have of a tensor: it is released once, after all of them",
@@ -327,31 +268,6 @@ TEST_CASE("views: what one thread counted by plain steps is counted on by severa
   });
   CHECK(early->use_count() == 1);
   CHECK_FALSE(detail::fields(early).borrows.any());
-}
-
-TEST_CASE("Outputs: one made that another thread has read and dropped is written again",
-          "[threads][Outputs]") {
-  Outputs outputs;
-  REQUIRE(outputs.begin({}, 1) == Error::Ok);
-  TensorSpec spec{{-1}, ScalarType::Int};
-  spec.max_sizes.push_back(4);
-  REQUIRE(outputs.make(0, spec) == Error::Ok);
-  Tensor output = std::move(outputs.values()[0]).toTensor();
-  auto* const memory = output.mutable_data_ptr<int32_t>();
-  std::fill_n(memory, 4, 1);
-  int32_t seen = 0;
-  std::atomic<bool> is_dropped{false};  // relaxed: says that it was, and orders nothing
-  std::thread reader([&, mine = std::move(output)]() mutable {
-    seen = sum(mine);
-    mine = Tensor();
-    is_dropped.store(true, std::memory_order_relaxed);
-  });
-  while (!is_dropped.load(std::memory_order_relaxed)) std::this_thread::yield();
-  REQUIRE(outputs.make(0, spec) == Error::Ok);
-  CHECK(outputs.values()[0].toTensor().const_data_ptr() == memory);
-  std::fill_n(memory, 4, 2);
-  reader.join();
-  CHECK(seen == 4);
 }
 
 }  // namespace ownership_test
