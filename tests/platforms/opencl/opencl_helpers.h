@@ -90,21 +90,4 @@ inline tenon::ViewWithLists view(const Memory& memory, tenon::ScalarType type,
   return view(memory.data(), opencl().device(), type, std::move(layout));
 }
 
-/// The offsets of the elements, in row-major order.
-inline Vector offsets(const ViewLayout& layout) {
-  return element_offsets(layout.sizes, layout.strides, layout.offset);
-}
-
-/// Dense and row-major.
-inline ViewLayout rows(const std::vector<int64_t>& sizes) {
-  ViewLayout layout{sizes, sizes, 0};
-  int64_t stride = 1;
-  for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d]) layout.strides[d] = stride;
-  return layout;
-}
-
-inline constexpr tenon::ScalarType kTypeOfSize[] = {
-    tenon::ScalarType::Byte, tenon::ScalarType::Half, tenon::ScalarType::Float,
-    tenon::ScalarType::Double, tenon::ScalarType::ComplexDouble};
-
 }  // namespace tests
