@@ -70,16 +70,6 @@ TEST_CASE("cuda_kernels: one launch for each call, and none without elements") {
   }
 }
 
-TEST_CASE("cuda_kernels: a failed launch is returned") {
-  using namespace tenon;
-  simulated_cuda::reset(1);
-  tests::Checks checks;
-  tests::OnDevice there(checks, tests::Bytes(64));
-  const ViewWithLists out{there.data(), ScalarType::Float, Device(), {4, 4}, {4, 1}};
-  simulated_cuda::fail_at(1, cudaErrorLaunchOutOfResources);
-  CHECK(cuda_kernels().eye(out, nullptr) == cudaErrorLaunchOutOfResources);
-}
-
 TEST_CASE("Offsets: indices beyond 32 bits") {
   using tenon::detail::Offsets;
   tests::Noise noise;

@@ -1,48 +1,98 @@
 // SPDX-License-Identifier: MIT
 // The simulated CUDA runtime: who is ordered before whom, what runs when, and that a broken rule is
-// found each time. Memory and calls: simulated_cuda_memory_test.cpp, simulated_cuda_calls_test.cpp.
-#include "simulated_cuda_helpers.h"
+// found each time; memory's life in stream order, its reuse, and who may touch it.
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <future>
-#include <thread>
+#include <csignal>
+
+#include "simulated/simulated_cuda.h"
+#include "support/catch.h"
 
 namespace simulated_cuda_test {
 
 using namespace tests;
+namespace sim = simulated_cuda;
+using sim::Order;
 
-TEST_CASE("simulated_cuda: work runs when something waits for it, and other work stays back") {
-  const Order order = GENERATE(Order::Late, Order::Early);
-  fresh_runtime(order);
-  cudaStream_t a = made_stream();
-  cudaStream_t b = made_stream();
-  std::string ran;
-  note_in(ran, "a", a);
-  note_in(ran, "b", b);
-  note_in(ran, "A", a);
-  CHECK(ran.empty());
-  CHECK(sim::pending() == 3);
-  REQUIRE(cudaStreamSynchronize(a) == cudaSuccess);
-  CHECK(ran == (order == Order::Late ? "aA" : "baA"));
-  REQUIRE(cudaStreamSynchronize(b) == cudaSuccess);
-  CHECK(ran == (order == Order::Late ? "aAb" : "baA"));
+namespace {
+
+/// Violations are kept, not fatal.
+void fresh_runtime(Order order = Order::Late) {
+  sim::Options options;
+  options.order = order;
+  options.abort_on_violation = false;
+  sim::reset(options);
 }
 
-TEST_CASE("simulated_cuda: the early order begins with the youngest stream; a seed repeats") {
-  const auto ran_in = [](Order order) {
-    fresh_runtime(order);
-    std::string ran;
-    for (const char* text : {"1", "2", "3", "4"}) {
-      cudaStream_t stream = made_stream();
-      note_in(ran, text, stream);
-      note_in(ran, text, stream);
-    }
-    REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
-    return ran;
-  };
-  CHECK(ran_in(Order::Late).empty());
-  CHECK(ran_in(Order::Early) == "44332211");
-  CHECK(ran_in(Order::Random) == ran_in(Order::Random));
+cudaStream_t made_stream() {
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  return stream;
 }
+
+cudaEvent_t made_event() {
+  cudaEvent_t event = nullptr;
+  REQUIRE(cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
+  return event;
+}
+
+char* made_memory(size_t size) {
+  void* memory = nullptr;
+  REQUIRE(cudaMalloc(&memory, size) == cudaSuccess);
+  return static_cast<char*>(memory);
+}
+
+char* made_memory(size_t size, cudaStream_t stream) {
+  void* memory = nullptr;
+  REQUIRE(cudaMallocAsync(&memory, size, stream) == cudaSuccess);
+  return static_cast<char*>(memory);
+}
+
+void nothing() {}
+
+/// Queues work that appends the text.
+void note_in(std::string& ran, const char* text, cudaStream_t stream) {
+  const auto work = [&ran, text] { ran += text; };
+  const cudaError_t error = sim::launch(stream, work, {}, {});
+  if (error != cudaSuccess) FAIL("launch: " << cudaGetErrorName(error));
+}
+
+/// What is queued in `then` from now on waits for what is in `first`.
+void order_streams(cudaStream_t first, cudaStream_t then) {
+  cudaEvent_t event = made_event();
+  REQUIRE(cudaEventRecord(event, first) == cudaSuccess);
+  REQUIRE(cudaStreamWaitEvent(then, event, 0) == cudaSuccess);
+  REQUIRE(cudaEventDestroy(event) == cudaSuccess);
+}
+
+/// There was one violation and its text contains `words`.
+void one_violation(const char* words) {
+  const Texts found = sim::violations();
+  REQUIRE(found.size() == 1);
+  INFO(found[0]);
+  CHECK(contains(found[0], words));
+}
+
+/// The signal that ends a child process that runs f; 0 if it ends by itself.
+template <class F>
+int signal_of(const F& f) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);
+    std::signal(SIGABRT, SIG_DFL);
+    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(1);
+    f();
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+uint8_t byte_at(const void* address) { return *static_cast<uint8_t*>(sim::bytes(address)); }
+
+}  // namespace
 
 TEST_CASE("simulated_cuda: an event orders streams, with what was in the stream at its record") {
   fresh_runtime();
@@ -73,54 +123,6 @@ TEST_CASE("simulated_cuda: an event orders streams, with what was in the stream 
   REQUIRE(cudaEventDestroy(event) == cudaSuccess);
   REQUIRE(cudaStreamSynchronize(b) == cudaSuccess);
   CHECK(ran == "12xa");
-}
-
-TEST_CASE("simulated_cuda: the legacy stream waits for blocking streams, and they for it") {
-  fresh_runtime();
-  cudaStream_t blocking = made_stream(cudaStreamDefault);
-  cudaStream_t free_one = made_stream();
-  const cudaStream_t legacy = GENERATE(cudaStream_t{nullptr}, cudaStreamLegacy);
-  std::string ran;
-  note_in(ran, "1", blocking);
-  note_in(ran, "x", free_one);
-  note_in(ran, "2", legacy);
-  note_in(ran, "3", blocking);
-  note_in(ran, "4", cudaStreamPerThread);
-  note_in(ran, "y", free_one);
-  REQUIRE(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
-  CHECK(ran == "124");
-  REQUIRE(cudaStreamSynchronize(legacy) == cudaSuccess);
-  CHECK(ran == "1243");
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
-  CHECK(ran == "1243xy");
-
-  // Of another device it waits for nothing.
-  REQUIRE(cudaSetDevice(1) == cudaSuccess);
-  note_in(ran, "b", made_stream(cudaStreamDefault));
-  REQUIRE(cudaSetDevice(0) == cudaSuccess);
-  note_in(ran, "0", legacy);
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
-  CHECK(ran == "1243xy0");
-}
-
-TEST_CASE("simulated_cuda: each thread has a per-thread default stream of its own") {
-  fresh_runtime();
-  std::string ran;
-  note_in(ran, "here", cudaStreamPerThread);
-  const auto there = [&] {
-    note_in(ran, "there", cudaStreamPerThread);
-    return cudaStreamSynchronize(cudaStreamPerThread);
-  };
-  CHECK(std::async(std::launch::async, there).get() == cudaSuccess);
-  CHECK(ran == "there");
-  std::thread([&] { note_in(ran, "later", cudaStreamPerThread); }).join();  // not the second's
-  CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
-  CHECK(ran == "therehere");
-  char* memory = made_memory(4);
-  for (int i = 0; i < 2; ++i) {
-    std::thread([&] { cudaMemsetAsync(memory, 0, 4, cudaStreamPerThread); }).join();
-  }
-  one_violation("neither waits for the other");
 }
 
 TEST_CASE("simulated_cuda: a missing event is a violation, in each order") {
@@ -204,44 +206,117 @@ TEST_CASE("simulated_cuda: a race is found behind accesses that are in order") {
   }
 }
 
-TEST_CASE("simulated_cuda: rows of a 2-d copy that do not overlap are no race") {
+TEST_CASE("simulated_cuda: the host cannot touch device memory, pinned and managed it can") {
+  fresh_runtime();
+  volatile char* device = made_memory(64);
+  CHECK(signal_of([&] { static_cast<void>(device[0]); }) == SIGSEGV);
+  CHECK(signal_of([&] { device[63] = 1; }) == SIGSEGV);
+  CHECK(byte_at(made_memory(64)) == 0xA5);
+
+  void* pinned = nullptr;
+  void* managed = nullptr;
+  REQUIRE(cudaHostAlloc(&pinned, 8, cudaHostAllocDefault) == cudaSuccess);
+  REQUIRE(cudaMallocManaged(&managed, 8, cudaMemAttachGlobal) == cudaSuccess);
+  std::memset(pinned, 1, 8);
+  std::memset(managed, 2, 8);
+  CHECK(sim::live_allocations().size() == 4);
+  REQUIRE(cudaFreeHost(pinned) == cudaSuccess);
+  REQUIRE(cudaFree(managed) == cudaSuccess);
+  CHECK(sim::live_allocations().size() == 2);
+}
+
+TEST_CASE("simulated_cuda: a violation ends the process, if it is not told otherwise") {
+  CHECK(signal_of([] {
+          sim::reset();
+          void* memory = nullptr;
+          cudaMalloc(&memory, 8);
+          cudaFree(memory);
+          cudaFree(memory);
+        }) == SIGABRT);
+}
+
+TEST_CASE(
+    "simulated_cuda: freed memory is handed out again as soon as the order allows, no sooner") {
   fresh_runtime();
   cudaStream_t a = made_stream();
   cudaStream_t b = made_stream();
-  char* memory = made_memory(64);
-  REQUIRE(cudaMemset2DAsync(memory, 16, 1, 8, 4, a) == cudaSuccess);
-  REQUIRE(cudaMemset2DAsync(memory + 8, 16, 2, 8, 4, b) == cudaSuccess);
+  char* first = made_memory(1000, a);
+  REQUIRE(cudaFreeAsync(first, a) == cudaSuccess);
+  char* other = made_memory(1000, b);
+  CHECK(other != first);  // nothing orders b after the free
+  CHECK(made_memory(1000, a) == first);
+
+  REQUIRE(cudaFreeAsync(first, a) == cudaSuccess);
+  order_streams(a, b);
+  CHECK(made_memory(900, b) == first);  // by the event
+  REQUIRE(cudaFreeAsync(first, b) == cudaSuccess);
+  sim::run_all();
+  CHECK(made_memory(900, a) == first);  // the free has run: opportunistic
+  REQUIRE(cudaMemsetAsync(first, 0, 900, a) == cudaSuccess);
+  REQUIRE(cudaFreeAsync(first, a) == cudaSuccess);
+  sim::run_all();
+  CHECK(made_memory(900, b) == first);
+  REQUIRE(cudaMemsetAsync(first, 0, 900, b) == cudaSuccess);  // a's was to other memory
   CHECK(sim::violations().empty());
-  REQUIRE(cudaMemset2DAsync(memory + 7, 16, 2, 2, 4, b) == cudaSuccess);
-  one_violation("neither waits for the other");
 }
 
-TEST_CASE("simulated_cuda: a destroyed stream's work still runs; the handle is dead") {
-  fresh_runtime();
+TEST_CASE("simulated_cuda: memory is touched only between its allocation and its free") {
+  fresh_runtime(GENERATE(Order::Late, Order::Early, Order::Random));
   cudaStream_t a = made_stream();
-  std::string ran;
-  note_in(ran, "1", a);
-  REQUIRE(cudaStreamDestroy(a) == cudaSuccess);
-  CHECK(sim::live_objects().empty());
-  CHECK(cudaStreamSynchronize(a) == cudaErrorInvalidResourceHandle);
-  one_violation("a destroyed stream is used");
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
-  CHECK(ran == "1");
-  CHECK(cudaStreamDestroy(nullptr) == cudaErrorInvalidResourceHandle);
-}
+  cudaStream_t b = made_stream();
+  char* memory = made_memory(64, a);
+  const auto use = [&](cudaStream_t stream) { return cudaMemsetAsync(memory, 1, 64, stream); };
 
-TEST_CASE("simulated_cuda: streams and events of other devices") {
-  fresh_runtime();
-  cudaStream_t here = made_stream();
-  cudaEvent_t event = made_event();
-  REQUIRE(cudaSetDevice(1) == cudaSuccess);
-  cudaStream_t there = made_stream();
-  CHECK(cudaEventRecord(event, there) == cudaErrorInvalidResourceHandle);
-  CHECK(cudaEventRecord(event, here) == cudaSuccess);
-  CHECK(cudaStreamWaitEvent(there, event, 0) == cudaSuccess);
-  CHECK(sim::launch(there, nothing, {}, {}) == cudaSuccess);
-  CHECK(sim::launch(here, nothing, {}, {}) == cudaErrorInvalidResourceHandle);
-  CHECK(cudaEventRecord(event, nullptr) == cudaErrorInvalidResourceHandle);  // device 1's legacy
+  SECTION("before the allocation is ordered before it") {
+    CHECK(use(b) == cudaErrorIllegalAddress);
+    one_violation("does not wait for its allocation");
+  }
+  SECTION("after the free, in the free's own stream") {
+    REQUIRE(cudaFreeAsync(memory, a) == cudaSuccess);
+    CHECK(use(a) == cudaErrorIllegalAddress);
+    one_violation("freed");
+  }
+  SECTION("an older address, of memory that is another's by now") {
+    REQUIRE(cudaFreeAsync(memory, a) == cudaSuccess);
+    CHECK(made_memory(64, a) == memory);
+    CHECK(use(b) == cudaErrorIllegalAddress);
+    one_violation("does not wait for its allocation");
+  }
+  SECTION("the free does not wait for a use") {
+    order_streams(a, b);
+    REQUIRE(use(b) == cudaSuccess);
+    REQUIRE(cudaFreeAsync(memory, a) == cudaSuccess);
+    one_violation("does not wait for stream");
+  }
+  SECTION("the free does not wait for the allocation") {
+    REQUIRE(cudaFreeAsync(memory, b) == cudaSuccess);
+    one_violation("does not wait for its allocation");
+  }
+  SECTION("cudaFree of a pool's memory waits for nothing") {
+    REQUIRE(use(a) == cudaSuccess);
+    REQUIRE(cudaFree(memory) == cudaSuccess);
+    CHECK(sim::violations().size() == 2);  // neither for the allocation nor for the use
+  }
+  SECTION("past its end") {
+    CHECK(cudaMemsetAsync(memory + 1, 1, 64, a) == cudaErrorIllegalAddress);
+    one_violation("past its end");
+  }
+  SECTION("an address that never was") {
+    CHECK(cudaMemsetAsync(memory + 4096, 1, 1, a) == cudaErrorIllegalAddress);
+    one_violation("not allocated");
+  }
+  SECTION("twice freed") {
+    REQUIRE(cudaFreeAsync(memory, a) == cudaSuccess);
+    CHECK(cudaFreeAsync(memory, a) == cudaErrorInvalidValue);
+    one_violation("free already");
+  }
+  SECTION("all in order") {
+    REQUIRE(use(a) == cudaSuccess);
+    order_streams(a, b);
+    REQUIRE(use(b) == cudaSuccess);
+    REQUIRE(cudaFreeAsync(memory, b) == cudaSuccess);
+    CHECK(sim::violations().empty());
+  }
 }
 
 }  // namespace simulated_cuda_test
