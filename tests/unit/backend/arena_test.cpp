@@ -42,36 +42,6 @@ struct Arena {
 
 }  // namespace
 
-TEST_CASE("arena: it is host memory of the name arena, and keeps metadata itself") {
-  Arena<1024> arena;
-  CHECK(std::string(arena->name()) == "arena");
-  CHECK(arena->device() == Device());
-  CHECK_FALSE(arena->is_opaque());
-  CHECK(arena->metadata_backend() == &*arena);
-  CHECK(&arena->base() == &*arena);
-  CHECK(arena->capacity() == 1024);
-  CHECK(arena->used() == 0);
-  CHECK(arena->high_water() == 0);
-  CHECK(arena->live_blocks() == 0);
-  static_assert(!std::is_copy_constructible_v<ArenaBackend>);
-}
-
-TEST_CASE("arena: blocks follow one another at multiples of a unit, or of more if asked for") {
-  Arena<2048> arena;
-  CHECK(arena->allocate(1, 1) == arena.first());
-  CHECK(arena->allocate(kUnit, kUnit) == arena.first() + kUnit);
-  CHECK(arena->allocate(kUnit + 1, 8) == arena.first() + 2 * kUnit);
-  CHECK(arena->allocate(kUnit / 2, kUnit) == arena.first() + 4 * kUnit);
-  CHECK(arena->used() == 5 * kUnit);
-  for (const size_t alignment : {size_t{128}, size_t{256}, size_t{512}}) {
-    const size_t begin = round_up(arena->used(), alignment);
-    CHECK(arena->allocate(10, alignment) == arena.first() + begin);
-    CHECK(arena->used() == begin + kUnit);
-  }
-  CHECK(arena->allocate(10, size_t{1} << 30) == nullptr);
-  CHECK(contains(last_error_message(), "at a multiple of 1073741824"));
-}
-
 TEST_CASE("arena: what does not fit is refused, with what is needed and what is free") {
   Arena<1024> arena;
   REQUIRE(arena.take(640) != nullptr);
@@ -205,74 +175,6 @@ TEST_CASE("arena: reset is refused while a tensor or a view of it is alive") {
   CHECK(tests::values<float>(row) == tests::Floats(4, 0.0f));
   row = Tensor();
   CHECK(arena->reset() == Error::Ok);
-}
-
-TEST_CASE("metadata: that of borrowed tensors is in the arena in scope, or that is given") {
-  Arena<8192> arena;
-  float data[6] = {};
-  Calls calls;
-  const auto keep = std::make_shared<int>(0);
-  const Blob blob{data, {6}, {}, ScalarType::Float, {}, 0, false, keep};
-  const auto check = [&](const TensorPtr& t) {
-    CHECK(arena.holds(t.get()));
-    CHECK(arena.holds(t->impl().get()));
-    CHECK(arena->live_blocks() == 1);
-  };
-  {
-    const BackendScope scope(*arena);
-    check(from_blob(data, {2, 3}));
-    check(from_blob(data, {3}, {2}, ScalarType::Float, calls.deleter()));
-    check(*try_from_blob(blob));
-    check(from_blob(blob, 7));
-    check(for_blob(data, {6}).deleter(calls.deleter()).make_tensor_ptr());
-    check(make_tensor_ptr({6}, data));
-    check(make_tensor_ptr({2, 3}, nullptr));
-    CHECK_FALSE(arena.holds(from_blob(data, {6}, host_backend()).get()));
-    CHECK_FALSE(
-        arena.holds(for_blob(data, {6}).backend(host_backend()).make_tensor().impl().get()));
-    const Tensor t = tensor_from_blob(data, {6});
-    CHECK(arena.holds(t.impl().get()));
-    CHECK(arena->live_blocks() == 1);
-  }
-  check(from_blob(data, {6}, ScalarType::Float, calls.deleter(), *arena));
-  check(for_blob(data, {6}).deleter(calls.deleter()).backend(*arena).make_tensor_ptr());
-  CHECK(calls.count == 4);
-  CHECK(keep.use_count() == 2);
-  const TensorPtr t = from_blob(data, {6}, *arena);
-  CHECK(&backend_of(t) == &*arena);
-  CHECK(backend_deallocate(t) == Deallocation::Ok);
-}
-
-TEST_CASE("metadata: that of a view or handle is where the source's is, else in the scope") {
-  Arena<8192> arena;
-  Arena<8192> other;
-  float data[6] = {};
-  const int64_t sizes[] = {6};
-  TensorImpl on_stack(ScalarType::Float, 1, sizes, data);
-  const auto shared = std::make_shared<TensorImpl>(ScalarType::Float, 1, sizes, data);
-  Tensor outlives;
-  const Tensor source = [&] {
-    const BackendScope scope(*arena);
-    for (const Tensor& t : {Tensor(&on_stack), Tensor(shared), make_tensor({6}, data, *other)}) {
-      const bool there = arena.holds(narrow(t, 0, 1, 2).impl().get());
-      CHECK(there != other.holds(t.impl().get()));
-      CHECK(arena.holds(make_tensor_ptr(t, {3, 2}).get()) == there);
-    }
-    CHECK(arena.holds(make_tensor_ptr(shared).get()));
-    CHECK(arena->used() == 0);
-    return tensor_from_blob(data, {2, 3});
-  }();
-  {
-    const BackendScope scope(*other);
-    const Tensor row = select(source, 0, 1);
-    CHECK(arena.holds(row.impl().get()));
-    CHECK(arena.holds(flip(row, {0}).impl().get()));
-    CHECK(arena.holds(make_tensor_ptr(row.impl()).get()));
-    const TensorPtr view = make_tensor_ptr(source, {3, 2}, {1, 0});
-    CHECK(arena.holds(make_tensor_ptr(view).get()));
-    CHECK(other->used() == 0);
-  }
-  CHECK_FALSE(arena.holds(tensor_from_blob(data, {6}).impl().get()));
 }
 
 TEST_CASE("metadata: what is exported is where the tensor's is, never in the scope") {

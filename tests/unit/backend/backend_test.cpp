@@ -63,57 +63,6 @@ TEST_CASE("Backend: its state may be in memory of the program's, or nowhere") {
          from_blob(&x, {1}, ScalarType::Int, backend));
 }
 
-TEST_CASE("WrapperBackend: device, memory, copies and what was made are the inner one's") {
-  struct Keeping : CountingBackend {
-    Backend* metadata_backend() noexcept override { return this; }
-  } inner;
-  Wrapper wrapper(inner);
-  CHECK(std::string(wrapper.name()) == "wrapper");
-  CHECK(wrapper.device() == inner.device());
-  CHECK(wrapper.is_opaque());
-  CHECK(&wrapper.inner() == &inner);
-  CHECK(wrapper.metadata_backend() == &inner);
-  void* const p = wrapper.allocate(8, 64);
-  REQUIRE(p != nullptr);
-  CHECK(inner.used() == 8);
-  CHECK(inner.last_alignment == 64);
-  char to[4] = {};
-  CHECK(wrapper.copy_from_host(p, "abcd", 4) == Error::Ok);
-  CHECK(wrapper.copy_within(static_cast<char*>(p) + 4, p, 4) == Error::Ok);
-  CHECK(wrapper.copy_to_host(to, static_cast<char*>(p) + 4, 4) == Error::Ok);
-  CHECK(std::memcmp(to, "abcd", 4) == 0);
-  CHECK(wrapper.synchronize() == Error::Ok);
-  for (const char* operation : {"copy_from_host", "copy_within", "copy_to_host", "synchronize"}) {
-    CHECK(inner.calls[operation] == 1);
-  }
-  inner.will["synchronize"] = tests::Answer::Fails;
-  CHECK(wrapper.synchronize() == Error::AccessFailed);
-  wrapper.deallocate(p, 8);
-  CHECK(inner.used() == 0);
-  CHECK(inner.faults == 0);
-  const std::vector<int64_t> sizes{2, 3};
-  wrapper.on_made({nullptr, ScalarType::Float, sizes, sizes, "zeros"});
-  REQUIRE(inner.made.size() == 1);
-  CHECK(inner.made[0].function == "zeros");
-  CHECK(inner.made[0].sizes == sizes);
-}
-
-TEST_CASE("WrapperBackend: each counts the blocks that were taken from it, and is none itself") {
-  const tests::Reports told;
-  {
-    CountingBackend inner;
-    Wrapper wrapper(inner);
-    void* p = nullptr;
-    REQUIRE(detail::state_of(wrapper)->allocate(8, detail::kDataAlignment, p) == Error::Ok);
-    CHECK(wrapper.live_blocks() == 1);
-    CHECK(inner.live_blocks() == 0);
-    detail::release_to(*detail::BackendAccess::state(wrapper), p, 8);
-    CHECK(wrapper.live_blocks() == 0);
-    CHECK(inner.used() == 0);
-  }
-  CHECK(told.count() == 0);
-}
-
 TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not called again") {
   const tests::Reports told;
   auto inner = std::make_unique<CountingBackend>();

@@ -102,24 +102,4 @@ TEST_CASE("call_backend: what went well leaves the thread's last error as it was
                                     []() -> Error { throw Exception(Error::NotSupported, "no"); }));
 }
 
-TEST_CASE("upload and download: they are the backend's copies, under those names") {
-  MinimalBackend backend("gpu");
-  void* p = nullptr;
-  REQUIRE(detail::state_of(backend)->allocate(4, detail::kDataAlignment, p) == Error::Ok);
-  const int32_t five = 5;
-  CHECK(detail::upload(backend, p, &five, 4) == Error::Ok);
-  CHECK(backend.get<int32_t>(p, 0) == 5);
-  int32_t read = 0;
-  CHECK(detail::download(backend, &read, p, 4) == Error::Ok);
-  CHECK(read == 5);
-  backend.will["copy_from_host"] = Answer::Fails;
-  backend.will["copy_to_host"] = Answer::Throws;
-  RETURNS(AccessFailed, "backend gpu failed in copy_from_host: the cable is out",
-          detail::upload(backend, p, &five, 4));
-  RETURNS(Internal, "backend gpu failed in copy_to_host: thrown on the way",
-          detail::download(backend, &read, p, 4));
-  detail::release_to(*detail::BackendAccess::state(backend), p, 4);
-  CHECK(backend.used() == 0);
-}
-
 }  // namespace calls_test

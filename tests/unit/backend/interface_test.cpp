@@ -33,36 +33,6 @@ TEST_CASE("Backend: what is optional is NotSupported unless it is overridden") {
   RETURNS(InvalidArgument, "there is no option \"limit\"", backend.init({{"limit", 1}}));
 }
 
-TEST_CASE("BackendOptions: find gives the option of a name, the last of several") {
-  const auto check = [](const BackendOptions& options) {
-    CHECK(options.size() == 3);
-    REQUIRE(options.find("limit") != nullptr);
-    CHECK(options.find("limit")->value.to<int64_t>() == 8);
-    CHECK(options.find("limit")->text == nullptr);
-    REQUIRE(options.find("mode") != nullptr);
-    CHECK(std::string(options.find("mode")->text) == "eager");
-    CHECK(options.find("lim") == nullptr);
-    CHECK(options.find("") == nullptr);
-  };
-  check({{"limit", 4}, {"mode", "eager"}, {"limit", 8}});
-  const BackendOptions nothing{};
-  CHECK(nothing.begin() == nothing.end());
-  CHECK(nothing.find("limit") == nullptr);
-}
-
-TEST_CASE("BackendOptions: those in a variable are options as well") {
-  const BackendOptions options = {{"limit", 4}, {"mode", "eager"}};
-  BackendOptions copy = options;
-  copy = {{"limit", 5}};
-  int64_t number = 0;
-  CHECK(options.check_names({"limit", "mode"}) == Error::Ok);
-  CHECK(options.read("limit", 1, number) == Error::Ok);
-  CHECK(number == 4);
-  CHECK(std::string(options.find("mode")->text) == "eager");
-  CHECK(copy.read("limit", 1, number) == Error::Ok);
-  CHECK(number == 5);
-}
-
 TEST_CASE("BackendOptions: read gives a whole number within bounds, else changes nothing") {
   const auto read = [](const BackendOptions& options, int64_t most = INT64_MAX) {
     int64_t number = 5;

@@ -194,36 +194,6 @@ TEST_CASE("pool: bad options are refused, and change nothing") {
   CHECK(pool->cached_bytes() == 96);
 }
 
-TEST_CASE("pool: over an arena, all comes from the buffer, and is free again after the pool") {
-  alignas(64) static unsigned char bytes[128 + 8192];  // 128 for the arena itself
-  ArenaBackend arena(bytes, sizeof bytes);
-  {
-    PoolBackend pool(arena);
-    CHECK(pool.metadata_backend() == &pool);
-    for (int i = 0; i < 1000; ++i) {
-      void* const a = pool.allocate(400, 64);
-      void* const b = pool.allocate(24, 8);
-      REQUIRE(a != nullptr);
-      REQUIRE(b != nullptr);
-      std::memset(a, 1, 400);
-      pool.deallocate(a, 400);
-      pool.deallocate(b, 24);
-    }
-    CHECK(arena.used() == 448 + 64);
-    RETURNS(InUse, "reset: 2 blocks", arena.reset());
-    // Room for this is there once the pool gives back what it keeps.
-    void* const all = pool.allocate(8192, 64);
-    CHECK(all != nullptr);
-    CHECK(pool.allocate(64, 64) == nullptr);
-    CHECK(contains(last_error_message(), "0 of 8192 bytes are free"));
-    pool.deallocate(all, 8192);
-    RAISES(OutOfMemory,
-           "empty: backend pool has no memory for 40000 bytes: ", empty({10000}, pool));
-    CHECK(pool.live_blocks() == 0);
-  }
-  CHECK(arena.reset() == Error::Ok);
-}
-
 TEST_CASE("pool: its end does not touch the memory of a backend that is gone") {
   const tests::Reports told;
   alignas(64) static unsigned char bytes[128 + 8192];  // 128 for what stays of the arena

@@ -51,21 +51,6 @@ TEST_CASE("registry: the try_ forms return the error by their own names") {
         try_backend_for(device(0)));
 }
 
-TEST_CASE("registry: a backend that is named nowhere else fetches what came as a pointer") {
-  MinimalBackend b("b", device(7));
-  register_backend(b);
-  void* const p = b.allocate(8, 64);
-  const int32_t numbers[] = {3, 4};
-  REQUIRE(b.copy_from_host(p, numbers, sizeof numbers) == Error::Ok);
-  {
-    const TensorPtr t = for_blob(p, {2}, ScalarType::Int).device(device(7)).make_tensor_ptr();
-    const auto bytes = to_binary(t);
-    REQUIRE(bytes.size() == sizeof numbers);
-    CHECK(std::memcmp(bytes.data(), numbers, sizeof numbers) == 0);
-  }
-  b.deallocate(p, 8);
-}
-
 TEST_CASE("registry: a device has one backend, which the error names; the CPU always has its own") {
   MinimalBackend a("a");
   MinimalBackend b("b");

@@ -37,20 +37,6 @@ struct ProbingBackend final : HostMemoryBackend {
 
 }  // namespace
 
-TEST_CASE("Backend: live_blocks counts what was given and has not come back") {
-  MinimalBackend backend;
-  void* const p = take(backend, 100);
-  CHECK(take(backend, 0) == nullptr);
-  CHECK(backend.live_blocks() == 2);
-  CHECK(backend.last_alignment == 64);
-  detail::release_to(*state_of(backend), p, 100);
-  detail::release_to(*state_of(backend), nullptr, 0);
-  CHECK(backend.live_blocks() == 0);
-  CHECK(backend.calls["allocate"] == 1);
-  CHECK(backend.calls["deallocate"] == 1);
-  CHECK(backend.faults == 0);
-}
-
 TEST_CASE("Backend: one that is destroyed while blocks are in use says so once, and lets them be") {
   const tests::Reports told;
   detail::BackendState* state = nullptr;

@@ -90,26 +90,6 @@ R"("args":{"bytes":10,"function":"","tag":"de\u0022coder","scope":"src/model.cpp
   CHECK(times[5] < times[6]);
 }
 
-TEST_CASE("write_chrome_trace: trackers have a common clock") {
-  const auto clock_of = [](const TrackedBackend& tracked) {
-    std::smatch found;
-    const std::string trace = tracked.trace();
-    REQUIRE(std::regex_search(trace, found, std::regex("\"clock_ns\":([0-9]+),")));
-    return std::stoll(found[1]);
-  };
-  const auto now = [] {
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
-  const auto before = now();
-  const TrackedBackend first;
-  const auto between = now();
-  const TrackedBackend second;
-  CHECK(before <= clock_of(first));
-  CHECK(clock_of(first) <= between);
-  CHECK(between <= clock_of(second));
-  CHECK(clock_of(second) <= now());
-}
-
 TEST_CASE("write_chrome_trace: it says what was not recorded, and counts no further") {
   TrackedBackend tracked;
   REQUIRE(tracked.backend.init({{"max_events", 2}}) == Error::Ok);

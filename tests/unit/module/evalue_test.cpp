@@ -232,23 +232,6 @@ TEST_CASE("EValue: a range that knows its size is a list of one kind") {
   CHECK(flags.toBoolList().vec() == std::vector<bool>{true, false, true});
 }
 
-TEST_CASE("EValue: a list of tensors shares them, given as Tensors or by pointers") {
-  EValue value;
-  {
-    std::vector<Tensor> tensors{*pair(), *make_tensor_ptr({3})};
-    value = tensors;
-    CHECK(tensors[0].use_count() == 2);
-  }
-  REQUIRE(value.toTensorList().size() == 2);
-  CHECK(value.toTensorList()[0].use_count() == 1);
-  CHECK(value.toTensorList()[1].item<int>() == 3);
-  std::vector<TensorPtr> pointers;
-  pointers.push_back(pair());
-  value = pointers;
-  CHECK(value.toTensorList()[0].unsafeGetTensorImpl() == pointers[0]->unsafeGetTensorImpl());
-  CHECK(EValue(std::vector<std::shared_ptr<Tensor>>()).isTensorList());
-}
-
 TEST_CASE("EValue: a list of optional tensors has undefined ones where there is none") {
   const Tensor x = *pair();
   EValue value(std::vector<std::optional<Tensor>>{x, std::nullopt});
@@ -280,50 +263,6 @@ TEST_CASE("EValue: the wrong toX says what it holds") {
   RAISES(InvalidType, "toTensorList: the EValue is an IntList of 2", list.toTensorList());
   RAISES(InvalidType, "toIntList: the EValue is a Tensor, undefined", EValue(Tensor()).toIntList());
   RAISES(InvalidType, "\"" + text.substr(0, 40) + "\"...", EValue(text).toInt());
-}
-
-TEST_CASE("EValue: the try forms give the value or the error") {
-  const EValue list(std::vector<int>{1, 2});
-  CHECK(*EValue(5).tryToInt() == 5);
-  CHECK(*EValue(0.5).tryToDouble() == 0.5);
-  CHECK(*EValue(true).tryToBool());
-  CHECK(EValue("text").tryToString().ok());
-  CHECK((*EValue(pair()).tryToTensor()).numel() == 2);
-  CHECK((*EValue(3).tryToScalar()).to<int>() == 3);
-  CHECK((*list.tryToIntList())[1] == 2);
-  RETURNS(InvalidType, "tryToDoubleList: the EValue is an IntList of 2",
-          list.tryToDoubleList().error());
-  CHECK_FALSE(EValue().tryToInt().ok());
-  CHECK_FALSE(EValue().tryToTensor().ok());
-  CHECK_FALSE(EValue().tryToScalar().ok());
-  CHECK_FALSE(EValue().tryToString().ok());
-  CHECK_FALSE(list.tryToBoolList().ok());
-  CHECK_FALSE(list.tryToTensorList().ok());
-  CHECK_FALSE(list.tryToOptionalTensorList().ok());
-}
-
-TEST_CASE("EValue: copies, moves and assignments of every kind keep the value, also to itself") {
-  const std::vector<EValue> values{
-      none, pair(), 5, 0.5, true, "text", std::vector<int>{1}, tests::Texts{"a", "b"}};
-  for (const EValue& from : values) {
-    for (const EValue& before : values) {
-      EValue copy(before);
-      copy = from;
-      CHECK(copy.kind() == from.kind());
-      EValue moved(before);
-      moved = std::move(copy);
-      CHECK(moved.kind() == from.kind());
-      CHECK(copy.isNone());  // NOLINT(bugprone-use-after-move)
-      EValue& alias = moved;
-      moved = alias;
-      moved = std::move(alias);
-      CHECK(moved.kind() == from.kind());
-    }
-  }
-  CHECK(values[1].toTensor().use_count() == 1);
-  CHECK(values[2].toInt() == 5);
-  CHECK(values[5].toString() == "text");
-  CHECK(values[7].toStringList()[1] == "b");
 }
 
 #if !TENON_ATEN_MODE

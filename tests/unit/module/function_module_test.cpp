@@ -183,26 +183,6 @@ TEST_CASE("FunctionModule: where there is nothing to write to, the error says wh
   CHECK(answering.forward(pair(1, 2))->at(0).toTensor().numel() == 2);
 }
 
-TEST_CASE("FunctionModule: one that is not set is made by the spec, and may be made smaller") {
-  FunctionModule sum(add, {kPair, kPair}, kPair);
-  REQUIRE(sum.run("forward", {pair(1, 2), pair(10, 20)}) == Error::Ok);
-  const EValue first = *sum.get_output();
-  REQUIRE(sum.run("forward", {pair(0, 0), pair(1, 1)}) == Error::Ok);
-  CHECK(item(first, 1) == 22.0f);  // somebody has it
-  const TensorSpec any{{-1}, ScalarType::Float, {}, {}, {}, {4}};
-  FunctionModule module(
-      [](Span<const EValue> in, Span<EValue> out) {
-        if (out[0].toTensor().numel() != 4) throw std::runtime_error("not the largest");
-        return resize_tensor(out[0].toTensor(), {in[0].toInt()});
-      },
-      {{"n", ValueKind::Int}}, any);
-  for (int n = 4; n >= 0; --n) {
-    REQUIRE(module.run("forward", n) == Error::Ok);
-    CHECK(module.get_output()->toTensor().numel() == n);
-  }
-  CHECK(module.run("forward", 5) == Error::InvalidArgument);
-}
-
 TEST_CASE(
     "FunctionModule: with an arena everything it keeps is there, an error if it is too small") {
   alignas(64) static unsigned char buffer[1 << 14];

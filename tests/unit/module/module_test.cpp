@@ -184,29 +184,6 @@ TEST_CASE("Module: an unknown method is an error that names it") {
   CHECK(module.method_meta("backward").error() == Error::NotFound);
 }
 
-TEST_CASE("Module: an input that is set is kept, one that does not fit is refused") {
-  Doubler module;
-  TensorPtr x = image();
-  CHECK(module.set_input(x, 0) == Error::Ok);
-  CHECK(x->use_count() == 2);
-  const void* data = const_data_ptr(*x);
-  x = nullptr;
-  REQUIRE(module.forward().ok());
-  CHECK(module.seen == data);
-  const TensorPtr y = image();
-  REQUIRE(module.forward(y).ok());
-  CHECK(module.seen == const_data_ptr(*y));
-  REQUIRE(module.forward(none).ok());
-  CHECK(module.seen == data);
-  RETURNS(InvalidArgument, "set_input: input 0 (image): dimension 1 (pixels) is 3, expected 2",
-          module.set_input(zeros({1, 3}), 0));
-  RETURNS(OutOfBounds, "set_input: input 1 of forward is out of range, expected below 1",
-          module.set_input(image(), 1));
-  RETURNS(OutOfBounds, "set_inputs: input 1 of forward is out of range",
-          module.set_inputs({image(), image()}));
-  CHECK(y->use_count() == 1);
-}
-
 TEST_CASE("Module: an input is set as the first one where no index is given, as an output is") {
   Doubler module;
   CHECK(module.set_input(image()) == Error::Ok);
@@ -239,32 +216,6 @@ TEST_CASE("Module: an output that is None is named by what it is only when it is
   RETURNS(NotSupported, "get_output: output 1: it is a map", module.get_output(1).error());
   CHECK(module.get_output(2)->isNone());
   CHECK(module.get_outputs()->size() == 3);
-}
-
-TEST_CASE("Module: a runtime's outputs in a device's memory are copied and filled there") {
-  struct OnDevice final : Module {
-    explicit OnDevice(Backend& memory)
-        : Module(&memory), spec(TensorSpec{{2}, ScalarType::Float, {}, memory.device()}) {}
-    size_t count_methods() const noexcept override { return 1; }
-    const char* name_of(size_t) const noexcept override { return "forward"; }
-    Error prepare(size_t, MethodMeta& meta) override {
-      meta.outputs = {&spec, 1};
-      meta.knows_outputs = true;
-      return Error::Ok;
-    }
-    Error invoke(size_t, Span<const EValue>, Outputs& outputs) override {
-      return outputs.make(0, spec);
-    }
-    ValueSpec spec;
-  };
-  tests::MinimalBackend device;
-  OnDevice module(device);
-  REQUIRE(module.run() == Error::Ok);
-  Tensor made = module.get_output()->toTensor();
-  CHECK(made.device() == device.device());
-  REQUIRE(fill_(made, 3) == Error::Ok);
-  const TensorPtr host = clone_tensor_ptr(made, host_backend());
-  CHECK(host->const_data_ptr<float>()[1] == 3);
 }
 
 // A promise of docs/guarantees.md.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/testing/backend_conformance.h"
 
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <memory_resource>
 #include <mutex>
 #include <new>
@@ -18,7 +16,6 @@
 #include "tenon/backend/cpu.h"
 #include "tenon/backend/pmr.h"
 #include "tenon/backend/pool.h"
-#include "tenon/backend/template.h"
 #include "tenon/backend/tracking.h"
 #include "tenon/tensor/expr.h"
 #include "testing/broken_backends.h"
@@ -219,16 +216,6 @@ TEST_CASE("conformance: check_backend names a case before it runs") {
 }
 
 #if UINTPTR_MAX > UINT32_MAX  // with 32 bits any address may be memory
-TEST_CASE("MinimalBackend: the host cannot read its memory") {
-  MinimalBackend backend;
-  void* const p = backend.allocate(100, 64);
-  REQUIRE(p != nullptr);
-  const auto address = reinterpret_cast<uintptr_t>(p);
-  const uintptr_t page = address - address % static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  unsigned char pages[1];
-  CHECK(::mincore(reinterpret_cast<void*>(page), 1, pages) == -1);
-  CHECK(errno == ENOMEM);  // it is not mapped
-}
 #endif
 
 }  // namespace backend_conformance_test
