@@ -483,18 +483,4 @@ TEST_CASE("executorch: a method that throws gives a code, and runs again") {
   CHECK(first(module.forward()) == 3);  // the inputs are still set
 }
 
-TEST_CASE("executorch: unload_method() forgets inputs and outputs") {
-  Module module(make_double());
-  CHECK(!module.unload_forward());
-  CHECK(!module.unload_method("other"));
-  CHECK(module.set_inputs(inputs()) == Error::Ok);
-  CHECK(module.forward().ok());
-  CHECK(module.unload_forward());
-  CHECK(!module.is_method_loaded("forward"));
-  CHECK(!module.unload_forward());
-  CHECK(module.get_output().error() == Error::InvalidState);
-  CHECK(module.forward().error() == Error::InvalidArgument);
-  CHECK(first(module.forward(inputs())) == 3);
-}
-
 }  // namespace executorch_module_test

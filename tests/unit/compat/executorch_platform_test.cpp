@@ -87,8 +87,6 @@ Error branches(int n) {
   return Error::Ok;
 }
 
-void log_long(const std::string& text) { ET_LOG(Error, "%s", text.c_str()); }
-
 }  // namespace
 
 TEST_CASE("executorch: ET_LOG writes level, file, line and text to stderr") {
@@ -103,14 +101,6 @@ TEST_CASE("executorch: ET_LOG writes level, file, line and text to stderr") {
   CHECK(calls == 0);
   CHECK(log_of([] { ET_CHECK_OR_LOG_ERROR(1 + 1 == 2, "text"); }).empty());
   CHECK(contains(log_of([] { ET_CHECK_OR_LOG_ERROR(1 + 1 == 3, "%d", 7); }), "] 7\n"));
-}
-
-TEST_CASE("executorch: a long text of the log is cut") {
-  for (const size_t size : {1022u, 1023u, 1024u, 5000u}) {
-    const std::string log = log_of([&] { log_long(std::string(size, 'x')); });
-    CHECK(static_cast<size_t>(std::count(log.begin() + 45, log.end(), 'x')) ==
-          std::min<size_t>(size, 1023));
-  }
 }
 
 // A promise of docs/guarantees.md.

@@ -12,20 +12,6 @@ using namespace ::executorch::runtime;
 using executorch::aten::ScalarType;
 using executorch::aten::TensorShapeDynamism;
 
-TEST_CASE(
-    "executorch: a brace list with a type and a dynamism is a list of elements, and resizes") {
-  auto tensor = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int,
-                                TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(tensor->numel() == 6);
-  CHECK(tensor->const_data_ptr<int32_t>()[5] == 6);
-  CHECK(resize_tensor_ptr(tensor, {2, 2}) == Error::Ok);
-  CHECK(resize_tensor_ptr(tensor, {1, 3}) == Error::Ok);
-  CHECK(resize_tensor_ptr(tensor, {3, 2}) == Error::Ok);
-  CHECK(resize_tensor_ptr(tensor, {6, 1}) == Error::Ok);
-  CHECK(resize_tensor_ptr(tensor, {7}) == Error::NotSupported);
-  CHECK(tensor->size(0) == 6);
-}
-
 TEST_CASE("executorch: a STATIC tensor keeps its sizes, any its number of dimensions") {
   auto fixed =
       make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::STATIC);
@@ -70,21 +56,6 @@ TEST_CASE("executorch: deleters run once, in both orders of arguments that relea
   CHECK(second == 0);
 }
 
-TEST_CASE("executorch: an explicit type reinterprets what the pointer is to") {
-  int8_t bytes[4] = {1, 1, 1, 1};
-  CHECK(from_blob(bytes, {2, 2})->scalar_type() == ScalarType::Char);
-  CHECK(from_blob(bytes, {1}, ScalarType::Int)->const_data_ptr<int32_t>()[0] == 0x01010101);
-  void* untyped = bytes;
-  CHECK(from_blob(untyped, {1})->scalar_type() == ScalarType::Float);
-}
-
-TEST_CASE("executorch: strides of a size-1 dimension become the dense ones") {
-  float data[4] = {};
-  auto tensor = from_blob(data, {1, 2, 2}, {10, 2, 1});
-  CHECK(tensor->strides()[0] == 4);
-  CHECK(tensor->strides()[1] == 2);
-}
-
 TEST_CASE("executorch: a view's deleter runs once for a read-only source and for a failed view") {
   const float data[2] = {1, 2};
   const tenon::Tensor source = tenon::make_tensor({2}, data);
@@ -100,21 +71,6 @@ TEST_CASE("executorch: a view's deleter runs once for a read-only source and for
   CHECK(released == 2);
   RAISES(InvalidState, "undefined", make_tensor_ptr(tenon::Tensor(), {}, {}, {}, deleter));
   CHECK(released == 3);
-}
-
-TEST_CASE("executorch: clones copy, and cast where that is allowed") {
-  auto source = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  auto clone = clone_tensor_ptr(source);
-  CHECK(clone->const_data_ptr() != source->const_data_ptr());
-  CHECK(clone_tensor_ptr(*source, ScalarType::Half)->const_data_ptr<executorch::aten::Half>()[3] ==
-        4);
-  RAISES(InvalidType, "cannot be cast", clone_tensor_ptr(source, ScalarType::Int));
-  CHECK(clone_tensor_ptr(make_tensor_ptr({2, 2}, nullptr))->const_data_ptr() == nullptr);
-  auto there = clone_tensor_ptr_to(source, executorch::aten::DeviceType::CPU);
-  CHECK(there->const_data_ptr() != source->const_data_ptr());
-  CHECK(there->const_data_ptr<float>()[3] == 4.0f);
-  RAISES(NotFound, "clone_tensor_ptr_to: no backend is registered for cuda:1",
-         clone_tensor_ptr_to(source, executorch::aten::Device("cuda:1")));
 }
 
 TEST_CASE("executorch: a registered device checks pointers to it, and clones go there and back") {
