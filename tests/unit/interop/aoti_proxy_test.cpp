@@ -362,23 +362,4 @@ TEST_CASE("aoti_proxy: results that are integers or None") {
           run_error(model, calls(0, 1, 3)));
 }
 
-TEST_CASE("aoti_proxy: one model on several threads") {
-  const Registered registered(kTwice, give_twice);
-  const TempFolder folder;
-  const AotiModel model = load(write_model(folder, nodes({twice_node()})), 4);
-  std::vector<std::thread> threads;
-  std::vector<int> right(4, 0);
-  for (size_t t = 0; t < right.size(); ++t) {
-    threads.emplace_back([&, t] {
-      AotiModule module(model);
-      for (int i = 0; i < 50; ++i) {
-        const Result<std::vector<EValue>> out = module.forward(*calls(0, 1, 3));
-        right[t] += out.ok() && (*out)[0].toTensor().const_data_ptr<float>()[7] == 12 ? 1 : 0;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(right == std::vector<int>(4, 50));
-}
-
 }  // namespace aoti_proxy_test

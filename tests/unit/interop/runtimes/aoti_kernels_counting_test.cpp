@@ -8,7 +8,6 @@ namespace aoti_kernels_counting_test {
 
 using namespace tenon;
 using tests::answer;
-using tests::differs;
 using tests::RandomTensors;
 
 TEST_CASE("aoti_kernels: histograms beside libtorch's, on random tensors",
@@ -25,24 +24,24 @@ TEST_CASE("aoti_kernels: histograms beside libtorch's, on random tensors",
     const auto is_density = static_cast<int32_t>(random.number(0, 1));
     const bool has_range = type == kHalf || random.chance(2);
     CAPTURE(i);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_histc), 0, x, bins, low, high) == "");
+    CHECK_PEER(aoti_torch_cpu_histc, 0, x, bins, low, high);
     const double tolerance = type == kHalf ? 2e-2 : 1e-5;
     const double ranges[] = {low, high, low, high + 1};
     const double* range = ranges;
     const double** const given = has_range ? &range : nullptr;
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_histogram_bin_ct), tolerance, x, bins, given,
-                  int64_t{2}, nullptr, is_density) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_histogram_bin_ct), tolerance, x, bins, given,
-                  int64_t{2}, weight, is_density) == "");
+    CHECK_PEER(aoti_torch_cpu_histogram_bin_ct, tolerance, x, bins, given, int64_t{2}, nullptr,
+               is_density);
+    CHECK_PEER(aoti_torch_cpu_histogram_bin_ct, tolerance, x, bins, given, int64_t{2}, weight,
+               is_density);
     sizes.push_back(2);
     const Tensor points = random.tensor(type, sizes, false);
     const int64_t all_bins[] = {bins, 3};
     const int64_t* const counts = all_bins;
-    CHECK(differs(TENON_PEER(aoti_torch_cpu__histogramdd_from_bin_cts), tolerance, points, counts,
-                  int64_t{2}, given, int64_t{4}, nullptr, is_density) == "");
+    CHECK_PEER(aoti_torch_cpu__histogramdd_from_bin_cts, tolerance, points, counts, int64_t{2},
+               given, int64_t{4}, nullptr, is_density);
     if (sizes.size() > 1) {
-      CHECK(differs(TENON_PEER(aoti_torch_cpu__histogramdd_from_bin_cts), tolerance, points, counts,
-                    int64_t{2}, given, int64_t{4}, weight, is_density) == "");
+      CHECK_PEER(aoti_torch_cpu__histogramdd_from_bin_cts, tolerance, points, counts, int64_t{2},
+                 given, int64_t{4}, weight, is_density);
     }
   }
 }
@@ -54,8 +53,7 @@ TEST_CASE("aoti_kernels: histc without a range takes that of the elements",
   CHECK(equal(counts.at(0), *make_tensor_ptr({4}, std::vector<float>{2, 2, 0, 1})));
   CHECK(answer(&detail::aoti_torch_cpu_histc, *full({2}, NAN, kFloat), 4, 0, 0).empty());
   for (const ScalarType type : {kLong, kComplexFloat, kBFloat16}) {
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_histc), 0, to(*x, type, CastMode::Truncate), 4, 0.0,
-                  0.0) == "");
+    CHECK_PEER(aoti_torch_cpu_histc, 0, to(*x, type, CastMode::Truncate), 4, 0.0, 0.0);
   }
 }
 
@@ -90,11 +88,11 @@ TEST_CASE("aoti_kernels: segments beside libtorch's, on random tensors",
     CAPTURE(i);
     const auto d = static_cast<int64_t>(axis);
     if (are_offsets) {
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_segment_reduce), 0, x, how, nullptr, nullptr,
-                    *segments, d, 0, initial) == "");
+      CHECK_PEER(aoti_torch_cpu_segment_reduce, 0, x, how, nullptr, nullptr, *segments, d, 0,
+                 initial);
     } else {
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_segment_reduce), 0, x, how, *segments, nullptr,
-                    nullptr, d, 0, initial) == "");
+      CHECK_PEER(aoti_torch_cpu_segment_reduce, 0, x, how, *segments, nullptr, nullptr, d, 0,
+                 initial);
     }
   }
 }

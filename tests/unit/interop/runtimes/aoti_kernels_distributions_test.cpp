@@ -9,7 +9,6 @@
 namespace aoti_kernels_distributions_test {
 
 using namespace tenon;
-using tests::differs;
 
 namespace {
 
@@ -43,29 +42,29 @@ TEST_CASE("aoti_kernels: tensors filled at random have torch's types and strides
     const Tensor given = permute(to(*x, type, CastMode::Truncate), {1, 0});
     const Tensor repeated = expand(to(*ones({1, 3}), type, CastMode::Truncate), {4, 3});
     for (const Tensor& self : {given, repeated}) {
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_exponential), kAny, self, 2, kNone) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_normal_functional), kAny, self, 1, 2, kNone) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_uniform), kAny, self, -1, 2, kNone) == "");
+      CHECK_PEER(aoti_torch_cpu_exponential, kAny, self, 2, kNone);
+      CHECK_PEER(aoti_torch_cpu_normal_functional, kAny, self, 1, 2, kNone);
+      CHECK_PEER(aoti_torch_cpu_uniform, kAny, self, -1, 2, kNone);
       int32_t train = 1;
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_native_dropout), kAny, self, 0.5, &train) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_native_dropout), 0, self, 1, kNone) == "");
+      CHECK_PEER(aoti_torch_cpu_native_dropout, kAny, self, 0.5, &train);
+      CHECK_PEER(aoti_torch_cpu_native_dropout, 0, self, 1, kNone);
       train = 0;
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_native_dropout), 0, self, 0.5, &train) == "");
+      CHECK_PEER(aoti_torch_cpu_native_dropout, 0, self, 0.5, &train);
     }
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__float), kAny, given, 0.5, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__float), 0, given, 1, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__float), 0, given, 0, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__float), 0, given, 1.5, kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_bernoulli__float, kAny, given, 0.5, kNone);
+    CHECK_PEER(aoti_torch_cpu_bernoulli__float, 0, given, 1, kNone);
+    CHECK_PEER(aoti_torch_cpu_bernoulli__float, 0, given, 0, kNone);
+    CHECK_PEER(aoti_torch_cpu_bernoulli__float, 0, given, 1.5, kNone);
     float probabilities[] = {0, 1, 0, 1};
     const TensorPtr p = from_blob(probabilities, {4, 1});
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__Tensor), 0, given, *p, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__Tensor), 0, given, *ones({2}), kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_bernoulli__Tensor, 0, given, *p, kNone);
+    CHECK_PEER(aoti_torch_cpu_bernoulli__Tensor, 0, given, *ones({2}), kNone);
     const TensorPtr beyond = full({3}, 1.1);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_bernoulli__Tensor), 0, given, *beyond, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_uniform), 0, given, 2, 2, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_uniform), 0, given, 2, 1, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_exponential), 0, given, 0, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_normal_functional), 0, given, 0, -1, kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_bernoulli__Tensor, 0, given, *beyond, kNone);
+    CHECK_PEER(aoti_torch_cpu_uniform, 0, given, 2, 2, kNone);
+    CHECK_PEER(aoti_torch_cpu_uniform, 0, given, 2, 1, kNone);
+    CHECK_PEER(aoti_torch_cpu_exponential, 0, given, 0, kNone);
+    CHECK_PEER(aoti_torch_cpu_normal_functional, 0, given, 0, -1, kNone);
   }
 }
 
@@ -107,7 +106,7 @@ TEST_CASE("aoti_kernels: native_dropout of no elements gives a mask of the input
     REQUIRE(made.size() == 2);
     CHECK(made[1].scalar_type() == type);
     CHECK(made[1].sizes() == nothing.sizes());
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_native_dropout), 0, nothing, 0.5, kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_native_dropout, 0, nothing, 0.5, kNone);
   }
 }
 

@@ -7,7 +7,6 @@
 namespace aoti_kernels_indexing_test {
 
 using namespace tenon;
-using tests::differs;
 using tests::RandomCases;
 
 namespace {
@@ -89,7 +88,7 @@ TEST_CASE("aoti_kernels: index_Tensor and index_put of random indices", "[aoti_k
     const auto count = static_cast<int64_t>(indices.size());
     INFO(described(x) << " [" << described(indices) << ']');
     if (indices.empty()) continue;  // torch refuses these of a tensor without elements
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_index_Tensor), 0, x, indices, count) == "");
+    CHECK_PEER(aoti_torch_cpu_index_Tensor, 0, x, indices, count);
     // Of Byte masks alone torch makes a masked_fill(), which refuses them.
     if (!std::any_of(indices.begin(), indices.end(), [](const auto& index) {
           return index && index->scalar_type() != ScalarType::Byte &&
@@ -104,28 +103,12 @@ TEST_CASE("aoti_kernels: index_Tensor and index_put of random indices", "[aoti_k
     while (!given.empty() && random.one_in(5)) given.erase(given.begin());
     const Tensor values = random.tensor(given, type);
     const int32_t accumulate = random.one_in(2) ? 1 : 0;
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_index_put), 0, x, indices, count, values, accumulate) ==
-          "");
+    CHECK_PEER(aoti_torch_cpu_index_put, 0, x, indices, count, values, accumulate);
     std::vector<Tensor> list;
     for (const auto& index : indices) list.push_back(index ? *index : Tensor());
     const Tensor out = random.distinct(sizes, type);
-    CHECK(differs(TENON_PEER(aoti_torch_index_put_out), 0, out, x, list, list.size(), values,
-                  accumulate != 0) == "");
+    CHECK_PEER(aoti_torch_index_put_out, 0, out, x, list, list.size(), values, accumulate != 0);
   }
-}
-
-TEST_CASE("aoti_kernels: indexing without libtorch beside it", "[aoti_kernels_indexing]") {
-  const Tensor x = *make_tensor_ptr({2, 3}, {0.0f, 1.0f, 2.0f, 3.0f, 4.0f, 5.0f});
-  const Indices columns = {std::nullopt, *make_tensor_ptr({2}, std::vector<int64_t>{2, -3})};
-  CHECK(equal(tests::answer(&detail::aoti_torch_cpu_index_Tensor, x, columns, 2).at(0),
-              *make_tensor_ptr({2, 2}, {2.0f, 0.0f, 5.0f, 3.0f})));
-  const Tensor values = *make_tensor_ptr({2}, {7.0f, 8.0f});
-  CHECK(equal(tests::answer(&detail::aoti_torch_cpu_index_put, x, columns, 2, values, 1).at(0),
-              *make_tensor_ptr({2, 3}, {8.0f, 1.0f, 9.0f, 11.0f, 4.0f, 12.0f})));
-  const Indices beyond = {*make_tensor_ptr({1}, std::vector<int64_t>{2})};
-  CHECK(tests::answer(&detail::aoti_torch_cpu_index_Tensor, x, beyond, 1).empty());
-  const std::string message = last_error_message();
-  CHECK(message.find("index 2 of a dimension of size 2") != std::string::npos);
 }
 
 }  // namespace aoti_kernels_indexing_test

@@ -33,19 +33,6 @@ Tensor permuted(const Tensor& x) {
   return permute(x, order);
 }
 
-/// What call(&result) makes, by its elements as ComplexDouble.
-template <class Call>
-std::vector<complex<double>> numbers_of(const Call& call) {
-  AtenTensorHandle handle = nullptr;
-  Tensor made;
-  Tensor dense;
-  REQUIRE(call(&handle) == 0);
-  REQUIRE(detail::take_aoti_tensor(handle, made) == Error::Ok);
-  REQUIRE(detail::make_dense(made, ScalarType::ComplexDouble, dense) == Error::Ok);
-  const auto* const numbers = detail::dense_data<complex<double>>(dense);
-  return {numbers, numbers + dense.numel()};
-}
-
 }  // namespace
 
 TEST_CASE("aoti_kernels: functions of one tensor, of each type, in each layout",
@@ -60,14 +47,13 @@ TEST_CASE("aoti_kernels: functions of one tensor, of each type, in each layout",
     for (const Tensor& t :
          {x, permuted(x), narrow(x, 2, 1, 3), expand(narrow(x, 1, 0, 1), {4, 6, 5}),
           narrow(x, 1, 1, 0), select(select(select(x, 0, 1), 0, 1), 0, 1)}) {
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_abs), tolerance, t) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_angle), tolerance, t) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_add_Scalar), tolerance, t, 2.5, -2) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_mul_Scalar), tolerance, t, -1.5) == "");
+      CHECK_PEER(aoti_torch_cpu_abs, tolerance, t);
+      CHECK_PEER(aoti_torch_cpu_angle, tolerance, t);
+      CHECK_PEER(aoti_torch_cpu_add_Scalar, tolerance, t, 2.5, -2);
+      CHECK_PEER(aoti_torch_cpu_mul_Scalar, tolerance, t, -1.5);
       for (const double number : {0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 0.5, -0.5, 2.5}) {
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_pow_Tensor_Scalar), 4 * tolerance, t, number) ==
-              "");
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_pow_Scalar), 4 * tolerance, number, t) == "");
+        CHECK_PEER(aoti_torch_cpu_pow_Tensor_Scalar, 4 * tolerance, t, number);
+        CHECK_PEER(aoti_torch_cpu_pow_Scalar, 4 * tolerance, number, t);
       }
     }
   }
@@ -80,20 +66,19 @@ TEST_CASE("aoti_kernels: numbers that are not finite, and zeros with a sign",
   float numbers[] = {0.0f, -0.0f, kInf, -kInf, kNan, 1.0f, -1.0f, -2.0f};
   const TensorPtr x = from_blob(numbers, {8});
   for (const double exponent : {0.0, 1.0, 2.0, 3.0, -1.0, -2.0, 0.5, -0.5, 0.25}) {
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_pow_Tensor_Scalar), 1e-6, *x, exponent) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_pow_Tensor_Tensor), 1e-6, *x, *full({8}, exponent)) ==
-          "");
+    CHECK_PEER(aoti_torch_cpu_pow_Tensor_Scalar, 1e-6, *x, exponent);
+    CHECK_PEER(aoti_torch_cpu_pow_Tensor_Tensor, 1e-6, *x, *full({8}, exponent));
   }
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_angle), 1e-6, *x) == "");
+  CHECK_PEER(aoti_torch_cpu_angle, 1e-6, *x);
   complex<float> pairs[64];
   for (size_t i = 0; i < 64; ++i) pairs[i] = {numbers[i / 8], numbers[i % 8]};
   const TensorPtr z = from_blob(pairs, {64}, ScalarType::ComplexFloat);
   const TensorPtr w = from_blob(pairs + 1, {63}, ScalarType::ComplexFloat);
   const Tensor fewer = narrow(*z, 0, 0, 63);
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_abs), 1e-6, *z) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_angle), 1e-6, *z) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_mul_Tensor), 1e-6, fewer, *w) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_add_Tensor), 1e-6, fewer, *w, 1) == "");
+  CHECK_PEER(aoti_torch_cpu_abs, 1e-6, *z);
+  CHECK_PEER(aoti_torch_cpu_angle, 1e-6, *z);
+  CHECK_PEER(aoti_torch_cpu_mul_Tensor, 1e-6, fewer, *w);
+  CHECK_PEER(aoti_torch_cpu_add_Tensor, 1e-6, fewer, *w, 1);
 }
 
 TEST_CASE("aoti_kernels: integers to integer powers, and common divisors",
@@ -104,17 +89,17 @@ TEST_CASE("aoti_kernels: integers to integer powers, and common divisors",
     const int64_t low = type == ScalarType::Byte || type == ScalarType::Bool ? 0 : -9;
     const Tensor a = to(*randint(low, 10, {6, 40}, ScalarType::Long), type, CastMode::Truncate);
     const Tensor b = to(*randint(low, 10, {40}, ScalarType::Long), type, CastMode::Truncate);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_pow_Tensor_Tensor), 0, a, b) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_gcd), 0, a, b) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_mul_Tensor), 0, a, b) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_add_Tensor), 0, a, b, 1) == "");  // both refuse
+    CHECK_PEER(aoti_torch_cpu_pow_Tensor_Tensor, 0, a, b);
+    CHECK_PEER(aoti_torch_cpu_gcd, 0, a, b);
+    CHECK_PEER(aoti_torch_cpu_mul_Tensor, 0, a, b);
+    CHECK_PEER(aoti_torch_cpu_add_Tensor, 0, a, b, 1);  // both refuse
   }
   int64_t extremes[] = {INT64_MIN, INT64_MAX, INT64_MIN + 1, 0, 3};
   const TensorPtr x = from_blob(extremes, {5});
   const TensorPtr y = from_blob(extremes, {5, 1});
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_mul_Tensor), 0, *x, *y) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_pow_Tensor_Tensor), 0, *x, *y) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_abs), 0, *x) == "");
+  CHECK_PEER(aoti_torch_cpu_mul_Tensor, 0, *x, *y);
+  CHECK_PEER(aoti_torch_cpu_pow_Tensor_Tensor, 0, *x, *y);
+  CHECK_PEER(aoti_torch_cpu_abs, 0, *x);
 }
 
 TEST_CASE("aoti_kernels: functions of two tensors at random, of all types, shapes and layouts",
@@ -172,43 +157,6 @@ TEST_CASE("aoti_kernels: functions of two tensors at random, of all types, shape
     }
     CAPTURE(i, type_a, type_b, a.sizes(), a.strides(), b.sizes(), b.strides());
     CHECK(found == "");
-  }
-}
-
-TEST_CASE("aoti_kernels: what pointwise kernels compute", "[aoti_kernels_pointwise]") {
-  using namespace detail;
-  using Numbers = std::vector<complex<double>>;
-  const auto handle_to = [](const Tensor& tensor) {
-    AtenTensorHandle handle = nullptr;
-    REQUIRE(make_aoti_handle(tensor, handle) == Error::Ok);
-    return handle;
-  };
-  complex<float> pairs[] = {{3, 4}, {0, -2}};
-  const AtenTensorHandle z = handle_to(*from_blob(pairs, {2}, ScalarType::ComplexFloat));
-  int32_t integers[] = {-3, 2};
-  const AtenTensorHandle n = handle_to(*from_blob(integers, {2}));
-  const AtenTensorHandle three = handle_to(*ones({3}));
-  const AtenTensorHandle flag = handle_to(*ones({2}, ScalarType::Bool));
-  CHECK(numbers_of([&](auto* made) { return aoti_torch_cpu_abs(z, made); }) ==
-        Numbers{{5, 0}, {2, 0}});
-  CHECK(numbers_of([&](auto* made) { return aoti_torch_cpu_mul_Tensor(z, z, made); }) ==
-        Numbers{{-7, 24}, {-4, 0}});
-  CHECK(numbers_of([&](auto* made) { return aoti_torch_cpu_add_Tensor(z, n, 2, made); }) ==
-        Numbers{{-3, 4}, {4, -2}});
-  CHECK(numbers_of([&](auto* made) { return aoti_torch_cpu_pow_Tensor_Tensor(n, n, made); }) ==
-        Numbers{{0, 0}, {4, 0}});
-  CHECK(numbers_of([&](auto* made) { return aoti_torch_cpu_mul_Scalar(n, 0.5, made); }) ==
-        Numbers{{-1.5, 0}, {1, 0}});
-  AtenTensorHandle refused = nullptr;
-  CHECK(aoti_torch_cpu_mul_Tensor(z, three, &refused) != 0);
-  CHECK(std::string(last_error_message()) ==
-        "aoti_torch_cpu_mul_Tensor: sizes {2} and {3} do not broadcast");
-  CHECK(aoti_torch_cpu_abs(flag, &refused) != 0);
-  CHECK(std::string(last_error_message()) == "aoti_torch_cpu_abs: elements of type Bool");
-  CHECK(aoti_torch_cpu_gcd(z, z, &refused) != 0);
-  CHECK(aoti_torch_cpu_polar(n, n, &refused) != 0);
-  for (const AtenTensorHandle handle : {z, n, three, flag}) {
-    REQUIRE(tenon_aoti_shim.delete_tensor_object(handle) == 0);
   }
 }
 

@@ -10,7 +10,6 @@
 namespace aoti_kernels_random_test {
 
 using namespace tenon;
-using tests::differs;
 
 namespace {
 
@@ -65,59 +64,47 @@ TEST_CASE("aoti_kernels: random tensors have torch's types, sizes and strides",
     CAPTURE(type);
     int32_t code = number(type);
     int32_t* const dtype = &code;
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_rand), kAny, sizes, 4, dtype, kNone, kNone, 0, kNone) ==
-          "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randn_generator), kAny, sizes, 4, kNone, dtype, kNone,
-                  kNone, 0, kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randint), kAny, 2, sizes, 4, dtype, kNone, kNone, 0,
-                  kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randperm), kAny, 7, dtype, kNone, kNone, 0, kNone) ==
-          "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_hann_window), 1e-2, 9, dtype, kNone, kNone, 0, kNone) ==
-          "");
+    CHECK_PEER(aoti_torch_cpu_rand, kAny, sizes, 4, dtype, kNone, kNone, 0, kNone);
+    CHECK_PEER(aoti_torch_cpu_randn_generator, kAny, sizes, 4, kNone, dtype, kNone, kNone, 0,
+               kNone);
+    CHECK_PEER(aoti_torch_cpu_randint, kAny, 2, sizes, 4, dtype, kNone, kNone, 0, kNone);
+    CHECK_PEER(aoti_torch_cpu_randperm, kAny, 7, dtype, kNone, kNone, 0, kNone);
+    CHECK_PEER(aoti_torch_cpu_hann_window, 1e-2, 9, dtype, kNone, kNone, 0, kNone);
     for (int32_t format = 0; format < 4; ++format) {
       for (const Tensor& like :
            {Tensor(*x), permute(*x, {3, 1, 0, 2}), expand(*ones({1, 3, 1, 5}), {2, 3, 4, 5})}) {
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_rand_like), kAny, like, dtype, kNone, kNone, 0,
-                      kNone, &format) == "");
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_randint_like_low_dtype), kAny, like, -1, 1, dtype,
-                      kNone, kNone, 0, kNone, &format) == "");
+        CHECK_PEER(aoti_torch_cpu_rand_like, kAny, like, dtype, kNone, kNone, 0, kNone, &format);
+        CHECK_PEER(aoti_torch_cpu_randint_like_low_dtype, kAny, like, -1, 1, dtype, kNone, kNone, 0,
+                   kNone, &format);
       }
     }
     const Tensor like = to(*ones({2, 3, 4, 5}), type, CastMode::Truncate);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randn_like), kAny, like, kNone, kNone, kNone, 0, kNone,
-                  kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randint_like), kAny, like, 1, kNone, kNone, kNone, 0,
-                  kNone, kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_randn_like, kAny, like, kNone, kNone, kNone, 0, kNone, kNone);
+    CHECK_PEER(aoti_torch_cpu_randint_like, kAny, like, 1, kNone, kNone, kNone, 0, kNone, kNone);
   }
   int32_t format = 3;
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_randn_like_generator), kAny, *ones({1, 2, 3, 4, 5}),
-                kNone, kNone, kNone, kNone, 0, kNone, &format) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_rand_like_generator), kAny, *ones({2}), kNone, kNone,
-                kNone, kNone, 0, kNone, kNone) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_rand_generator), kAny, sizes, 0, kNone, kNone, kNone,
-                kNone, 0, kNone) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_randint_generator), kAny, 0, sizes, 4, kNone, kNone,
-                kNone, kNone, 0, kNone) == "");
+  CHECK_PEER(aoti_torch_cpu_randn_like_generator, kAny, *ones({1, 2, 3, 4, 5}), kNone, kNone, kNone,
+             kNone, 0, kNone, &format);
+  CHECK_PEER(aoti_torch_cpu_rand_like_generator, kAny, *ones({2}), kNone, kNone, kNone, kNone, 0,
+             kNone, kNone);
+  CHECK_PEER(aoti_torch_cpu_rand_generator, kAny, sizes, 0, kNone, kNone, kNone, kNone, 0, kNone);
+  CHECK_PEER(aoti_torch_cpu_randint_generator, kAny, 0, sizes, 4, kNone, kNone, kNone, kNone, 0,
+             kNone);
   for (const int64_t length : {-1, 0, 1, 2, 4096}) {
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_hann_window), 1e-5, length, kNone, kNone, kNone, 0,
-                  kNone) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randperm), kAny, length, kNone, kNone, kNone, 0,
-                  kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_hann_window, 1e-5, length, kNone, kNone, kNone, 0, kNone);
+    CHECK_PEER(aoti_torch_cpu_randperm, kAny, length, kNone, kNone, kNone, 0, kNone);
   }
   int32_t half = number(ScalarType::Half);
   for (const int64_t length : {2048, 2050}) {
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_randperm), kAny, length, &half, kNone, kNone, 0,
-                  kNone) == "");
+    CHECK_PEER(aoti_torch_cpu_randperm, kAny, length, &half, kNone, kNone, 0, kNone);
   }
 }
 
 TEST_CASE("aoti_kernels: randint_low_out fills what torch's fills", "[aoti_kernels_random]") {
   const int64_t sizes[] = {3, 4};
   const TensorPtr seeds = empty({3, 4}, ScalarType::Long);
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_randint_low_out), kAny, *seeds, 0, 9, &sizes[0], 2) ==
-        "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_randint_low_out), 0, *seeds, 9, 9, &sizes[0], 2) == "");
+  CHECK_PEER(aoti_torch_cpu_randint_low_out, kAny, *seeds, 0, 9, &sizes[0], 2);
+  CHECK_PEER(aoti_torch_cpu_randint_low_out, 0, *seeds, 9, 9, &sizes[0], 2);
 }
 
 TEST_CASE("aoti_kernels: what random kernels make", "[aoti_kernels_random]") {

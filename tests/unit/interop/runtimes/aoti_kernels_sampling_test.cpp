@@ -8,7 +8,6 @@
 namespace aoti_kernels_sampling_test {
 
 using namespace tenon;
-using tests::differs;
 
 namespace {
 
@@ -32,18 +31,17 @@ TEST_CASE("aoti_kernels: fractional maximum pools of each type", "[aoti_kernels_
        {ScalarType::Float, ScalarType::Double, ScalarType::Half, ScalarType::BFloat16}) {
     const Tensor x = to(*randn({2, 3, 8, 7}), type, CastMode::Truncate);
     const Tensor samples = to(*rand({2, 3, 2}), type, CastMode::Truncate);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool2d), 0, x, LIST(kernel), LIST(size),
-                  samples) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool2d), 0, channels_last(x),
-                  LIST(kernel), LIST(size), samples) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool2d), 0, select(x, 0, 1),
-                  LIST(kernel), LIST(size), narrow(samples, 0, 0, 1)) == "");
+    CHECK_PEER(aoti_torch_cpu_fractional_max_pool2d, 0, x, LIST(kernel), LIST(size), samples);
+    CHECK_PEER(aoti_torch_cpu_fractional_max_pool2d, 0, channels_last(x), LIST(kernel), LIST(size),
+               samples);
+    CHECK_PEER(aoti_torch_cpu_fractional_max_pool2d, 0, select(x, 0, 1), LIST(kernel), LIST(size),
+               narrow(samples, 0, 0, 1));
     const Tensor volumes = to(*randn({2, 3, 6, 5, 7}), type, CastMode::Truncate);
     const Tensor points = to(*rand({2, 3, 3}), type, CastMode::Truncate);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool3d), 0, volumes, LIST(kernel3),
-                  LIST(size3), points) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool3d), 0, select(volumes, 0, 0),
-                  LIST(kernel3), LIST(size3), narrow(points, 0, 0, 1)) == "");
+    CHECK_PEER(aoti_torch_cpu_fractional_max_pool3d, 0, volumes, LIST(kernel3), LIST(size3),
+               points);
+    CHECK_PEER(aoti_torch_cpu_fractional_max_pool3d, 0, select(volumes, 0, 0), LIST(kernel3),
+               LIST(size3), narrow(points, 0, 0, 1));
   }
 }
 
@@ -61,10 +59,10 @@ TEST_CASE("aoti_kernels: fractional maximum pools refuse samples beyond 0 to 1, 
               args.pass<AtenTensorHandle>(*full({1, 3, 2}, sample)), &results[0],
               &results[1]) == 1);
   }
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool2d), 0, x, LIST(kernel), LIST(large),
-                *rand({1, 3, 2})) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_fractional_max_pool2d), 0, x, LIST(kernel), LIST(size),
-                *rand({1, 2, 2})) == "");
+  CHECK_PEER(aoti_torch_cpu_fractional_max_pool2d, 0, x, LIST(kernel), LIST(large),
+             *rand({1, 3, 2}));
+  CHECK_PEER(aoti_torch_cpu_fractional_max_pool2d, 0, x, LIST(kernel), LIST(size),
+             *rand({1, 2, 2}));
 }
 
 TEST_CASE("aoti_kernels: max_unpool puts elements where their indices say",
@@ -76,20 +74,17 @@ TEST_CASE("aoti_kernels: max_unpool puts elements where their indices say",
   const Tensor places = *make_tensor_ptr({1, 2, 2, 2}, Ints{11, 0, 3, 7, 2, 1, 8, 5});
   for (const ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Half}) {
     const Tensor x = to(*randn({1, 2, 2, 2}), type, CastMode::Truncate);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_unpool2d), 0, x, places, LIST(size)) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_unpool2d), 0, channels_last(x), places,
-                  LIST(size)) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_unpool2d), 0, select(x, 0, 0), select(places, 0, 0),
-                  LIST(size)) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_unpool3d), 0, unsqueeze(x, 0), unsqueeze(places, 0),
-                  LIST(size3), LIST(one), LIST(zero)) == "");
+    CHECK_PEER(aoti_torch_cpu_max_unpool2d, 0, x, places, LIST(size));
+    CHECK_PEER(aoti_torch_cpu_max_unpool2d, 0, channels_last(x), places, LIST(size));
+    CHECK_PEER(aoti_torch_cpu_max_unpool2d, 0, select(x, 0, 0), select(places, 0, 0), LIST(size));
+    CHECK_PEER(aoti_torch_cpu_max_unpool3d, 0, unsqueeze(x, 0), unsqueeze(places, 0), LIST(size3),
+               LIST(one), LIST(zero));
   }
   for (const int64_t wrong : {int64_t{12}, int64_t{-1}}) {
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_unpool2d), 0, *ones({1, 1, 1, 1}),
-                  *full({1, 1, 1, 1}, wrong), LIST(size)) == "");
+    CHECK_PEER(aoti_torch_cpu_max_unpool2d, 0, *ones({1, 1, 1, 1}), *full({1, 1, 1, 1}, wrong),
+               LIST(size));
   }
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_max_unpool2d), 0, *ones({1, 1, 1, 1}), places,
-                LIST(size)) == "");
+  CHECK_PEER(aoti_torch_cpu_max_unpool2d, 0, *ones({1, 1, 1, 1}), places, LIST(size));
 }
 
 TEST_CASE("aoti_kernels: a grid's points of volumes, in each mode", "[aoti_kernels_sampling]") {
@@ -104,24 +99,14 @@ TEST_CASE("aoti_kernels: a grid's points of volumes, in each mode", "[aoti_kerne
     for (const int64_t padding : {0, 1, 2}) {
       for (const bool aligns : {false, true}) {
         CAPTURE(mode, padding, aligns);
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_grid_sampler_3d), 1e-5, x, grid, mode, padding,
-                      aligns) == "");
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_grid_sampler_3d), 1e-5,
-                      permute(*randn({2, 3, 4, 5, 2}), {0, 4, 2, 3, 1}), grid, mode, padding,
-                      aligns) == "");
+        CHECK_PEER(aoti_torch_cpu_grid_sampler_3d, 1e-5, x, grid, mode, padding, aligns);
+        CHECK_PEER(aoti_torch_cpu_grid_sampler_3d, 1e-5,
+                   permute(*randn({2, 3, 4, 5, 2}), {0, 4, 2, 3, 1}), grid, mode, padding, aligns);
       }
     }
   }
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_grid_sampler_3d), 0, x, *rand({1, 3, 2, 4, 3}),
-                int64_t{0}, int64_t{0}, 0) == "");
-  // A volume of one element at its middle.
-  tests::Arguments args(false);
-  AtenTensorHandle result = nullptr;
-  REQUIRE(detail::aoti_torch_cpu_grid_sampler_3d(
-              args.pass<AtenTensorHandle>(*full({1, 1, 1, 1, 1}, 7.0f)),
-              args.pass<AtenTensorHandle>(*zeros({1, 1, 1, 1, 3})), 0, 0, 0, &result) == 0);
-  CHECK(args.read(result).const_data_ptr<float>()[0] == 7);
-  args.drop(result);
+  CHECK_PEER(aoti_torch_cpu_grid_sampler_3d, 0, x, *rand({1, 3, 2, 4, 3}), int64_t{0}, int64_t{0},
+             0);
 }
 
 }  // namespace aoti_kernels_sampling_test

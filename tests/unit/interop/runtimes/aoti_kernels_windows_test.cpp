@@ -8,7 +8,6 @@
 namespace aoti_kernels_windows_test {
 
 using namespace tenon;
-using tests::differs;
 
 namespace {
 
@@ -28,38 +27,7 @@ std::vector<Tensor> layouts(const Ints& sizes, ScalarType type) {
   return {x, channels_last(x), transpose(x, last, last - 1), narrow(x, last, 1, sizes.back() - 1),
           expand(narrow(x, 1, 0, 1), sizes)};
 }
-/// The largest element of a window of rank 2, by the function itself.
-Tensor maxima_of(const Tensor& x, const Ints& kernel, Tensor* indices) {
-  tests::Arguments args(false);
-  AtenTensorHandle results[2] = {};
-  const Ints none;
-  const Ints zero = {0};
-  const Ints one = {1};
-  REQUIRE(detail::aoti_torch_cpu_max_pool2d_with_indices(
-              args.pass<AtenTensorHandle>(x), LIST(kernel), LIST(none), LIST(zero), LIST(one), 0,
-              &results[0], &results[1]) == 0);
-  const Tensor values = args.read(results[0]);
-  *indices = args.read(results[1]);
-  args.drop(results[0]);
-  args.drop(results[1]);
-  return values;
-}
-
 }  // namespace
-
-TEST_CASE("aoti_kernels: maximum pools keep the first of equal elements, and the last NaN",
-          "[aoti_kernels_windows]") {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  const TensorPtr x = make_tensor_ptr({1, 2, 4}, std::vector<float>{1, 3, nan, 5,  //
-                                                                    3, 2, nan, 7});
-  Tensor indices;
-  const Tensor values = maxima_of(*x, {2, 2}, &indices);
-  CHECK(values.sizes() == Dims{1, 1, 2});
-  CHECK(values.const_data_ptr<float>()[0] == 3);
-  CHECK(std::isnan(values.const_data_ptr<float>()[1]));
-  CHECK(indices.const_data_ptr<int64_t>()[0] == 1);
-  CHECK(indices.const_data_ptr<int64_t>()[1] == 6);
-}
 
 TEST_CASE("aoti_kernels: pools of images, in each layout and type", "[aoti_kernels_windows]") {
   const Ints kernel = {3, 2};
@@ -77,21 +45,21 @@ TEST_CASE("aoti_kernels: pools of images, in each layout and type", "[aoti_kerne
     for (const Tensor& x : layouts({2, 3, 7, 6}, type)) {
       CAPTURE(type, x.strides());
       for (const bool rounds_up : {false, true}) {
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), close, x, LIST(kernel), LIST(none),
-                      LIST(one), rounds_up, true, nullptr) == "");
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), close, x, LIST(kernel), LIST(two),
-                      LIST(one), rounds_up, false, nullptr) == "");
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), close, x, LIST(two), LIST(one),
-                      LIST(zero), rounds_up, false, &divisor) == "");
-        CHECK(differs(TENON_PEER(aoti_torch_cpu_max_pool2d_with_indices), 0, x, LIST(kernel),
-                      LIST(none), LIST(one), LIST(two), rounds_up) == "");
+        CHECK_PEER(aoti_torch_cpu_avg_pool2d, close, x, LIST(kernel), LIST(none), LIST(one),
+                   rounds_up, true, nullptr);
+        CHECK_PEER(aoti_torch_cpu_avg_pool2d, close, x, LIST(kernel), LIST(two), LIST(one),
+                   rounds_up, false, nullptr);
+        CHECK_PEER(aoti_torch_cpu_avg_pool2d, close, x, LIST(two), LIST(one), LIST(zero), rounds_up,
+                   false, &divisor);
+        CHECK_PEER(aoti_torch_cpu_max_pool2d_with_indices, 0, x, LIST(kernel), LIST(none),
+                   LIST(one), LIST(two), rounds_up);
       }
-      CHECK(differs(TENON_PEER(aoti_torch_cpu__adaptive_avg_pool2d), close, x, LIST(size)) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_adaptive_max_pool2d), 0, x, LIST(size)) == "");
+      CHECK_PEER(aoti_torch_cpu__adaptive_avg_pool2d, close, x, LIST(size));
+      CHECK_PEER(aoti_torch_cpu_adaptive_max_pool2d, 0, x, LIST(size));
       const Tensor single = select(x, 0, 1);
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), close, single, LIST(kernel), LIST(none),
-                    LIST(one), 0, 1, nullptr) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_adaptive_max_pool2d), 0, single, LIST(size)) == "");
+      CHECK_PEER(aoti_torch_cpu_avg_pool2d, close, single, LIST(kernel), LIST(none), LIST(one), 0,
+                 1, nullptr);
+      CHECK_PEER(aoti_torch_cpu_adaptive_max_pool2d, 0, single, LIST(size));
     }
   }
 }
@@ -106,21 +74,24 @@ TEST_CASE("aoti_kernels: pools of volumes, in each layout", "[aoti_kernels_windo
   for (const ScalarType type : {ScalarType::Float, ScalarType::Double, ScalarType::Long}) {
     for (const Tensor& x : layouts({2, 3, 5, 6, 4}, type)) {
       CAPTURE(type, x.strides());
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool3d), 1e-6, x, LIST(kernel), LIST(none),
-                    LIST(padding), 1, 0, nullptr) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_max_pool3d_with_indices), 0, x, LIST(kernel),
-                    LIST(two), LIST(padding), LIST(one), 1) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu__adaptive_avg_pool3d), 1e-6, x, LIST(size)) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_adaptive_max_pool3d), 0, x, LIST(size)) == "");
+      CHECK_PEER(aoti_torch_cpu_avg_pool3d, 1e-6, x, LIST(kernel), LIST(none), LIST(padding), 1, 0,
+                 nullptr);
+      CHECK_PEER(aoti_torch_cpu_max_pool3d_with_indices, 0, x, LIST(kernel), LIST(two),
+                 LIST(padding), LIST(one), 1);
+      CHECK_PEER(aoti_torch_cpu__adaptive_avg_pool3d, 1e-6, x, LIST(size));
+      CHECK_PEER(aoti_torch_cpu_adaptive_max_pool3d, 0, x, LIST(size));
       const Tensor single = select(x, 0, 1);
-      CHECK(differs(TENON_PEER(aoti_torch_cpu_max_pool3d_with_indices), 0, single, LIST(kernel),
-                    LIST(two), LIST(padding), LIST(one), 0) == "");
+      CHECK_PEER(aoti_torch_cpu_max_pool3d_with_indices, 0, single, LIST(kernel), LIST(two),
+                 LIST(padding), LIST(one), 0);
     }
   }
 }
 
-TEST_CASE("aoti_kernels: pools of nothing, and of what torch refuses", "[aoti_kernels_windows]") {
+TEST_CASE("aoti_kernels: pools of nothing, of NaN, and of what torch refuses",
+          "[aoti_kernels_windows]") {
   const Tensor x = *zeros({2, 3, 4, 4});
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor nans = *make_tensor_ptr({1, 2, 4}, {1.0f, 3.0f, nan, 5.0f, 3.0f, 2.0f, nan, 7.0f});
   const Ints none;
   const Ints zero = {0};
   const Ints one = {1};
@@ -128,27 +99,25 @@ TEST_CASE("aoti_kernels: pools of nothing, and of what torch refuses", "[aoti_ke
   const Ints five = {5};
   const Ints three_of_them = {1, 1, 1};
   const Ints large = {int64_t{1} << 40};
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), 0, *zeros({0, 3, 4, 4}), LIST(two),
-                LIST(none), LIST(zero), 0, 1, nullptr) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu__adaptive_avg_pool2d), 0, x, zero.data(), int64_t{1}) ==
-        "");
+  CHECK_PEER(aoti_torch_cpu_avg_pool2d, 0, *zeros({0, 3, 4, 4}), LIST(two), LIST(none), LIST(zero),
+             0, 1, nullptr);
+  CHECK_PEER(aoti_torch_cpu__adaptive_avg_pool2d, 0, x, zero.data(), int64_t{1});
+  CHECK_PEER(aoti_torch_cpu_max_pool2d_with_indices, 0, nans, LIST(two), LIST(none), LIST(zero),
+             LIST(one), 0);
   int64_t divisor = 0;
   for (const Ints& kernel : {zero, five, three_of_them, large, none}) {
     CAPTURE(kernel);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), 0, x, LIST(kernel), LIST(none), LIST(zero),
-                  0, 1, nullptr) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_pool2d_with_indices), 0, x, LIST(kernel),
-                  LIST(none), LIST(zero), LIST(one), 0) == "");
+    CHECK_PEER(aoti_torch_cpu_avg_pool2d, 0, x, LIST(kernel), LIST(none), LIST(zero), 0, 1,
+               nullptr);
+    CHECK_PEER(aoti_torch_cpu_max_pool2d_with_indices, 0, x, LIST(kernel), LIST(none), LIST(zero),
+               LIST(one), 0);
   }
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), 0, x, LIST(two), LIST(none), LIST(two), 0, 1,
-                nullptr) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), 0, x, LIST(two), LIST(none), LIST(one), 0, 1,
-                &divisor) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), 0, *zeros({4, 4}), LIST(two), LIST(none),
-                LIST(one), 0, 1, nullptr) == "");
-  CHECK(differs(TENON_PEER(aoti_torch_cpu_max_pool2d_with_indices), 0,
-                *zeros({1, 3, 4}, ScalarType::Bool), LIST(two), LIST(none), LIST(zero), LIST(one),
-                0) == "");
+  CHECK_PEER(aoti_torch_cpu_avg_pool2d, 0, x, LIST(two), LIST(none), LIST(two), 0, 1, nullptr);
+  CHECK_PEER(aoti_torch_cpu_avg_pool2d, 0, x, LIST(two), LIST(none), LIST(one), 0, 1, &divisor);
+  CHECK_PEER(aoti_torch_cpu_avg_pool2d, 0, *zeros({4, 4}), LIST(two), LIST(none), LIST(one), 0, 1,
+             nullptr);
+  CHECK_PEER(aoti_torch_cpu_max_pool2d_with_indices, 0, *zeros({1, 3, 4}, ScalarType::Bool),
+             LIST(two), LIST(none), LIST(zero), LIST(one), 0);
 }
 
 TEST_CASE("aoti_kernels: pools of random sizes", "[aoti_kernels_windows]") {
@@ -166,10 +135,10 @@ TEST_CASE("aoti_kernels: pools of random sizes", "[aoti_kernels_windows]") {
     const Ints dilation = {pick(1, 3), pick(1, 2)};
     const bool rounds_up = pick(0, 1) != 0;
     CAPTURE(given.sizes(), given.strides(), kernel, stride, padding, dilation, rounds_up);
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_max_pool2d_with_indices), 0, given, LIST(kernel),
-                  LIST(stride), LIST(padding), LIST(dilation), rounds_up) == "");
-    CHECK(differs(TENON_PEER(aoti_torch_cpu_avg_pool2d), 1e-6, given, LIST(kernel), LIST(stride),
-                  LIST(padding), rounds_up, pick(0, 1), nullptr) == "");
+    CHECK_PEER(aoti_torch_cpu_max_pool2d_with_indices, 0, given, LIST(kernel), LIST(stride),
+               LIST(padding), LIST(dilation), rounds_up);
+    CHECK_PEER(aoti_torch_cpu_avg_pool2d, 1e-6, given, LIST(kernel), LIST(stride), LIST(padding),
+               rounds_up, pick(0, 1), nullptr);
   }
 }
 

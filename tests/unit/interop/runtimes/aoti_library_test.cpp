@@ -125,17 +125,6 @@ TEST_CASE("aoti library: one for another processor is refused") {
   RETURNS(NotSupported, "it is for another processor: ELF machine 243", load(folder / "riscv.so"));
 }
 
-TEST_CASE("aoti library: wherever it is cut, that is an error") {
-  const std::vector<uint8_t> whole = file_bytes(model_path("fake_model"));
-  TempFolder folder;
-  const std::string path = folder / "cut.so";
-  for (size_t size = 0; size < whole.size(); size += 1 + whole.size() / 97) {
-    put_file(path,
-             std::vector<uint8_t>(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size)));
-    CHECK(load(path) == Error::InvalidArgument);
-  }
-}
-
 TEST_CASE("aoti library: tables with any wrong byte are read without harm") {
   std::vector<uint8_t> bytes = file_bytes(model_path("fake_model"));
   uint64_t sections = 0;
@@ -151,14 +140,6 @@ TEST_CASE("aoti library: tables with any wrong byte are read without harm") {
     }
   }
   CHECK(refused > 0);
-}
-
-TEST_CASE("aoti library: what it needs is read from its tables") {
-  AotiNeeds needs;
-  REQUIRE(read_needs(file_bytes(model_path("fake_model")), needs) == Error::Ok);
-  CHECK(needs.torch.empty());
-  CHECK(std::find(needs.functions.begin(), needs.functions.end(), "aoti_torch_empty_strided") !=
-        needs.functions.end());
 }
 
 }  // namespace aoti_library_test

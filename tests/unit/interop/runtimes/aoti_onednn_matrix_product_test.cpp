@@ -109,84 +109,6 @@ TEST_CASE("aoti_onednn: with beta 0 the summand does not count, NaN neither") {
   check_product(nan, a, b);
 }
 
-TEST_CASE("aoti_onednn: products of no elements are zero, or the summand") {
-  const Tensor a = *tenon::empty({2, 0});
-  const Tensor b = *tenon::empty({0, 3});
-  const Tensor out = *tenon::ones({2, 3});
-  REQUIRE(aoti_torch_cpu_mm_out(AotiHandle(out), AotiHandle(a), AotiHandle(b)) == 0);
-  for (const float value : out.data<const float>()) CHECK(value == 0);
-  const Tensor self = *tenon::full({3}, 2.0f);
-  REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(self), AotiHandle(a), AotiHandle(b),
-                                   1, 1) == 0);
-  for (const float value : out.data<const float>()) CHECK(value == 2);
-  REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(self), AotiHandle(a), AotiHandle(b),
-                                   2, 1) == 0);
-  for (const float value : out.data<const float>()) CHECK(value == 4);
-  const Tensor none = *tenon::empty({0, 3});
-  REQUIRE(aoti_torch_cpu_mm_out(AotiHandle(none), AotiHandle(*tenon::empty({0, 4})),
-                                AotiHandle(numbers({4, 3}))) == 0);
-}
-
-TEST_CASE(
-    "aoti_onednn: bmm_out and baddbmm_out multiply batches, transposed and expanded ones too") {
-  const Tensor a = numbers({3, 2, 4}, 1);
-  const Tensor b = tenon::permute(numbers({3, 5, 4}, 2), {0, 2, 1});
-  const Tensor one = tenon::expand(numbers({1, 4, 5}, 3), {3, 4, 5});
-  const Tensor self = numbers({3, 1, 5}, 4);
-  for (const Tensor* right : {&b, &one}) {
-    const Tensor out = *tenon::empty({3, 2, 5});
-    REQUIRE(aoti_torch_cpu_bmm_out(AotiHandle(out), AotiHandle(a), AotiHandle(*right)) == 0);
-    const Tensor sum = *tenon::empty({3, 2, 5});
-    REQUIRE(aoti_torch_cpu_baddbmm_out(AotiHandle(sum), AotiHandle(self), AotiHandle(a),
-                                       AotiHandle(*right), 3, 0.25) == 0);
-    for (int64_t n = 0; n < 3; ++n) {
-      for (int64_t i = 0; i < 2; ++i) {
-        for (int64_t j = 0; j < 5; ++j) {
-          float product = 0;
-          for (int64_t k = 0; k < 4; ++k) product += at(a, {n, i, k}) * at(*right, {n, k, j});
-          CHECK(is_close(at(out, {n, i, j}), product));
-          CHECK(is_close(at(sum, {n, i, j}), 3 * at(self, {n, 0, j}) + product / 4));
-        }
-      }
-    }
-  }
-}
-
-TEST_CASE("aoti_onednn: products of BFloat16 and Half, on any processor") {
-  for (const tenon::ScalarType type : {tenon::ScalarType::BFloat16, tenon::ScalarType::Half}) {
-    const auto cast = [](const Tensor& t, tenon::ScalarType wanted) -> Tensor {
-      const tenon::TensorPtr made = tenon::empty(t.sizes(), wanted);
-      REQUIRE(tenon::copy_(made, t, tenon::CastMode::Truncate) == tenon::Error::Ok);
-      return *made;
-    };
-    const auto to = [&](const Tensor& t) { return cast(t, type); };
-    const auto floats = [&](const Tensor& t) { return cast(t, tenon::ScalarType::Float); };
-    const Tensor x = floats(to(numbers({2, 3, 4}, 1)));  // rounded
-    const Tensor y = floats(to(numbers({2, 5, 4}, 2)));
-    const Tensor self = floats(to(numbers({5}, 3)));
-    const Tensor a = to(x);
-    const Tensor b = tenon::permute(to(y), {0, 2, 1});
-    const Tensor out = to(*tenon::full({2, 3, 5}, 7.0f));
-    const Tensor turned = tenon::permute(to(*tenon::full({2, 5, 3}, 7.0f)), {0, 2, 1});
-    for (const Tensor& target : {out, turned}) {
-      REQUIRE(aoti_torch_cpu_baddbmm_out(AotiHandle(target), AotiHandle(to(self)), AotiHandle(a),
-                                         AotiHandle(b), 0.5, 2) == 0);
-      const Tensor result = floats(target);
-      for (int64_t n = 0; n < 2; ++n) {
-        for (int64_t i = 0; i < 3; ++i) {
-          for (int64_t j = 0; j < 5; ++j) {
-            double sum = 0.5 * double{at(self, {j})};
-            for (int64_t k = 0; k < 4; ++k) {
-              sum += 2 * double{at(x, {n, i, k})} * double{at(y, {n, j, k})};
-            }
-            CHECK(std::abs(double{at(result, {n, i, j})} - sum) < 0.03);
-          }
-        }
-      }
-    }
-  }
-}
-
 /// Small integers of that type, for complex types with imaginary parts.
 Tensor integers(const Dims& sizes, tenon::ScalarType type) {
   Tensor made = *tenon::empty(sizes, type);
@@ -241,36 +163,6 @@ TEST_CASE("aoti_onednn: products of each type, as libtorch's") {
       }
     }
   }
-}
-
-TEST_CASE("aoti_onednn: products of Double, integers and complex numbers") {
-  using tenon::ScalarType;
-  const Tensor numbers = *tenon::make_tensor_ptr({2, 2}, {1.0, 2.0, 3.0, 4.0});
-  const auto product_of = [&](const Tensor& a, const Tensor& b) {
-    const Tensor out = *tenon::full({2, 2}, 7, a.scalar_type());
-    REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(out), AotiHandle(out), AotiHandle(a), AotiHandle(b),
-                                     -1, 2) == 0);
-    return out;
-  };
-  for (const ScalarType type : {ScalarType::Double, ScalarType::Long, ScalarType::Char}) {
-    const Tensor a = tenon::to(numbers, type, tenon::CastMode::Truncate);
-    const Tensor out = product_of(a, tenon::transpose(a, 0, 1));
-    const Tensor expected = *tenon::make_tensor_ptr({2, 2}, {3, 15, 15, 43});
-    CHECK(tests::difference(out, tenon::to(expected, type, tenon::CastMode::Truncate), 0) == "");
-  }
-  using Complex = tenon::complex<float>;
-  const Tensor z =
-      *tenon::make_tensor_ptr({2, 2}, std::vector<Complex>{{1, 1}, {0, 2}, {3, 0}, {-1, 1}});
-  const Tensor square =
-      *tenon::make_tensor_ptr({2, 2}, std::vector<Complex>{{-7, 16}, {-15, 0}, {-7, 12}, {-7, 8}});
-  CHECK(tests::difference(product_of(z, z), square, 0) == "");
-
-  // With beta 0, NaN in self does not count.
-  const Tensor nan =
-      *tenon::full({2, 2}, std::numeric_limits<double>::quiet_NaN(), ScalarType::Double);
-  REQUIRE(aoti_torch_cpu_addmm_out(AotiHandle(nan), AotiHandle(nan), AotiHandle(numbers),
-                                   AotiHandle(numbers), 0, 1) == 0);
-  CHECK(nan.const_data_ptr<double>()[0] == 7);
 }
 
 TEST_CASE("aoti_onednn: a product that is none is an error that says why, and writes nothing") {

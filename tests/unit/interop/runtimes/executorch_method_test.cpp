@@ -312,22 +312,6 @@ TEST_CASE("ExecuTorch outputs: an input that is an output is copied, and may go 
   }
 }
 
-TEST_CASE("ExecuTorch outputs: a constant is copied, and stays what it is") {
-  for (const char* const name : kAliasing) {
-    CAPTURE(name);
-    ExecuTorchModule module(model_path(name));
-    const Floats expected = {0, 1, 2, 3, 4, 5};
-    Tensor out = module.execute("constant")->at(0).toTensor();
-    CHECK(floats(out) == expected);
-    REQUIRE(fill_(out, 9) == Error::Ok);
-    CHECK(floats(module.execute("constant")->at(0).toTensor()) == expected);
-    float target[6] = {};
-    REQUIRE(module.set_output("constant", from_blob(target, {2, 3})) == Error::Ok);
-    REQUIRE(module.run("constant") == Error::Ok);
-    CHECK(Floats(target, target + 6) == expected);
-  }
-}
-
 TEST_CASE("ExecuTorch outputs: memory is used again once nobody has it, never before") {
   for (const char* const name : kAdd) {
     CAPTURE(name);
@@ -383,26 +367,6 @@ TEST_CASE("ExecuTorch shapes: of another dim order than row-major") {
   CHECK(floats(made) == floats(*target));
 }
 
-TEST_CASE("ExecuTorch dtypes: each goes in and out as it is") {
-  ExecuTorchModule module(model_path("types.pte"));
-  const std::pair<const char*, ScalarType> types[] = {
-      {"bool", ScalarType::Bool},     {"uint8", ScalarType::Byte},
-      {"int8", ScalarType::Char},     {"int16", ScalarType::Short},
-      {"int32", ScalarType::Int},     {"int64", ScalarType::Long},
-      {"float16", ScalarType::Half},  {"bfloat16", ScalarType::BFloat16},
-      {"float32", ScalarType::Float}, {"float64", ScalarType::Double}};
-  for (const auto& [method, type] : types) {
-    INFO(method);
-    const auto out = module.execute(method, full({2, 3}, 1, type));
-    REQUIRE(out.ok());
-    const Tensor& twice = out->at(0).toTensor();
-    REQUIRE(twice.scalar_type() == type);
-    const float expected = type == ScalarType::Bool ? 1.0f : 2.0f;
-    const Tensor as_float = to(twice, ScalarType::Float);
-    CHECK(floats(as_float) == Floats(6, expected));
-  }
-}
-
 TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs are set") {
   if (!tests::heap_is_counted()) {
     WARN("skipped: needs glibc without sanitizers");
@@ -436,32 +400,6 @@ TEST_CASE("ExecuTorch memory: a run allocates nothing once inputs and outputs ar
     REQUIRE(module.set_output(state) == Error::Ok);
     CHECK(count(module) == 0);  // what is copied aside, too
   }
-}
-
-TEST_CASE("ExecuTorch memory: everything is in an arena that was given, an error if too small") {
-  alignas(64) static unsigned char buffer[1 << 14];
-  size_t failures = 0;
-  for (size_t size = 256; size <= sizeof buffer; size += 128) {
-    CAPTURE(size);
-    ArenaBackend arena(buffer, size);
-    {
-      ExecuTorchModule module(model_path("add.pte"), arena);
-      const Error error = module.run("forward", {six(), six()});
-      if (error != Error::Ok) {
-        CHECK(error == Error::OutOfMemory);
-        ++failures;
-        continue;
-      }
-      CHECK(floats(module, "forward") == Floats{2, 4, 6, 8, 10, 12});
-      const auto* const at = static_cast<const unsigned char*>(data(module, "forward"));
-      CHECK((at >= buffer && at < buffer + sizeof buffer));
-      const size_t used = arena.used();
-      for (int i = 0; i < 3; ++i) REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-      CHECK(arena.used() == used);
-    }
-    REQUIRE(arena.reset() == Error::Ok);
-  }
-  CHECK((failures > 0 && failures < 100));
 }
 
 TEST_CASE("ExecuTorch outputs: one of a branch is where it was set, else memory of its own") {

@@ -50,17 +50,14 @@ TEST_CASE("aten: views are torch's, and begin where torch's do") {
 }
 
 TEST_CASE("aten: C functions that do not go by the dispatcher") {
-  using tests::differs;
   const std::vector<int64_t> two_three = {2, 3};
   const int64_t* const sizes = two_three.data();
   const char* const mode = "constant";
   int32_t types[] = {7, 1, 11, 0, 15};
   for (const double value : {0.0, 2.5, -1.0, 300.7}) {
-    CHECK(differs(TENON_PEER(aoti_torch_aten_full), 0, sizes, 2, value, nullptr, nullptr, nullptr,
-                  0, nullptr) == "");
+    CHECK_PEER(aoti_torch_aten_full, 0, sizes, 2, value, nullptr, nullptr, nullptr, 0, nullptr);
     for (int32_t& type : types) {
-      CHECK(differs(TENON_PEER(aoti_torch_aten_full), 1e-2, sizes, 2, value, &type, nullptr,
-                    nullptr, 0, nullptr) == "");
+      CHECK_PEER(aoti_torch_aten_full, 1e-2, sizes, 2, value, &type, nullptr, nullptr, 0, nullptr);
     }
   }
   for (const ScalarType type :
@@ -69,30 +66,27 @@ TEST_CASE("aten: C functions that do not go by the dispatcher") {
     for (const Tensor& x : layouts(type)) {
       for (const double value : {1.0, -3.7, 300.7, 200.0, -129.0, -128.5, 1e30, -1e30}) {
         INFO(type << " " << value);
-        CHECK(differs(TENON_PEER(aoti_torch_aten_fill__Scalar), 0, x, value) == "");
+        CHECK_PEER(aoti_torch_aten_fill__Scalar, 0, x, value);
       }
       for (const std::vector<int64_t>& dims : {std::vector<int64_t>{0}, {-1, 1}, {}, {4}}) {
         const auto count = static_cast<int64_t>(dims.size());
-        CHECK(differs(TENON_PEER(aoti_torch_aten_amax), 0, x, dims.data(), count, 1) == "");
+        CHECK_PEER(aoti_torch_aten_amax, 0, x, dims.data(), count, 1);
       }
       for (const std::vector<int64_t>& pad :
            {std::vector<int64_t>{1, 2}, {0, 0, 2, 1}, {-1, 1, 1, -1}, {-3, -2}, {1}, {}}) {
         const auto count = static_cast<int64_t>(pad.size());
         double value = 4;
         INFO(type << x.strides() << count);
-        CHECK(differs(TENON_PEER(aoti_torch_aten_pad), 0, x, pad.data(), count, mode, &value) ==
-              "");
-        CHECK(differs(TENON_PEER(aoti_torch_aten_pad), 0, x, pad.data(), count, mode, nullptr) ==
-              "");
+        CHECK_PEER(aoti_torch_aten_pad, 0, x, pad.data(), count, mode, &value);
+        CHECK_PEER(aoti_torch_aten_pad, 0, x, pad.data(), count, mode, nullptr);
       }
-      CHECK(differs(TENON_PEER(aoti_torch_aten_narrow), 0, x, 1, 1, 2) == "");
-      CHECK(differs(TENON_PEER(aoti_torch_aten_new_zeros), 0, x, sizes, 2, nullptr, nullptr,
-                    nullptr, 0, nullptr) == "");
+      CHECK_PEER(aoti_torch_aten_narrow, 0, x, 1, 1, 2);
+      CHECK_PEER(aoti_torch_aten_new_zeros, 0, x, sizes, 2, nullptr, nullptr, nullptr, 0, nullptr);
       for (const ScalarType other : {ScalarType::Float, ScalarType::Long, ScalarType::Byte}) {
         const Tensor y = to(*randint(0, 9, {3, 1}), other, CastMode::Truncate);
         for (const double alpha : {1.0, 2.0, 0.5}) {
           INFO(type << " " << other << " " << alpha);
-          CHECK(differs(TENON_PEER(aoti_torch_aten_subtract_Tensor), 1e-3, x, y, alpha) == "");
+          CHECK_PEER(aoti_torch_aten_subtract_Tensor, 1e-3, x, y, alpha);
         }
       }
     }
