@@ -175,22 +175,6 @@ TEST_CASE("ExecuTorchModule: runs any method by its name, and says which there a
   RETURNS(NotFound, "run: there is no method \"decode\"", module.run("decode", *x));
 }
 
-TEST_CASE("ExecuTorchModule: says what a method takes and gives") {
-  ExecuTorchModule module(model_path("methods.pte"));
-  const MethodMeta fixed = *module.method_meta();
-  REQUIRE((fixed.knows_inputs && fixed.knows_outputs && fixed.inputs.size() == 1));
-  CHECK(fixed.inputs[0].tensor.sizes == Dims{2, 3});
-  CHECK(fixed.inputs[0].tensor.type == ScalarType::Float);
-  CHECK(fixed.inputs[0].tensor.max_sizes.empty());
-  const MethodMeta batch = *module.method_meta("batch");
-  CHECK(batch.inputs[0].tensor.sizes == Dims{-1, -1});
-  CHECK(batch.inputs[0].tensor.max_sizes == Dims{16, 3});
-  CHECK(batch.outputs[0].tensor.max_sizes == Dims{16, 3});
-  const MethodMeta scaled = *module.method_meta("scaled");
-  const ValueKind kinds[] = {ValueKind::Tensor, ValueKind::Double, ValueKind::Int, ValueKind::Bool};
-  for (size_t i = 0; i < 4; ++i) CHECK(scaled.inputs[i].kind == kinds[i]);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("ExecuTorchModule: nested inputs and outputs are in the order that TorchScript has") {
   ExecuTorchModule nested(model_path("nested.pte"));
@@ -237,22 +221,6 @@ TEST_CASE("ExecuTorchModule: a shape that may vary is any up to the largest") {
   RETURNS(InvalidType, "set_output: output 0: it is Double, expected Float",
           module.set_output("batch", full({2, 3}, 1, ScalarType::Double)));
   CHECK(module.run("batch", full({3, 3}, 1)) == Error::Ok);
-}
-
-TEST_CASE("ExecuTorchModule: inputs of other kinds have the values of the export") {
-  ExecuTorchModule module(model_path("methods.pte"));
-  const TensorPtr x = full({2, 3}, 2);
-  CHECK(floats(module.execute("scaled", {*x, 0.5, 3, true, none})) == Floats(6, 3.0f));
-  RETURNS(InvalidArgument,
-          "input 2: it is an Int, 4, expected an Int, 3, as when the program was exported",
-          module.run("scaled", {*x, 0.5, 4, true, none}));
-  RETURNS(InvalidArgument, "input 1: it is a Double, 0.25",
-          module.run("scaled", {*x, 0.25, 3, true, none}));
-  RETURNS(InvalidArgument, "input 3: it is a Bool, false, expected a Bool, true",
-          module.run("scaled", {*x, 0.5, 3, false, none}));
-  RETURNS(InvalidType, "input 4: it is a Tensor, Float {2, 3}, expected None",
-          module.run("scaled", {*x, 0.5, 3, true, *x}));
-  CHECK(floats(module.execute("scaled", {*x, 0.5, 3, true, none})) == Floats(6, 3.0f));
 }
 
 TEST_CASE("ExecuTorchModule: methods without inputs give constants of every kind") {

@@ -55,27 +55,12 @@ class Export(Devices):
         self.assertEqual((interface["data"], interface["shape"], interface["strides"]),
                          ((0, False), (0, 4), None))
 
-    def test_managed_memory_has_both_interfaces(self):
-        memory = (ctypes.c_float * 2)(1, 2)
-        tensor = m.over(ctypes.addressof(memory), (2,), "cuda_managed")
-        self.assertEqual(tensor.__cuda_array_interface__["data"], tensor.__array_interface__["data"])
-
     def test_other_memory_has_none(self):
         memory = (ctypes.c_float * 2)(1, 2)
         for device in ("cpu", "cuda_host", "rocm", "ext_dev"):
             tensor = m.over(ctypes.addressof(memory), (2,), device)
             self.assertFalse(hasattr(tensor, "__cuda_array_interface__"), device)
         self.assertFalse(hasattr(m.placeholder((2,)), "__cuda_array_interface__"))
-
-    def test_a_second_reader_gets_the_same_memory_back(self):
-        m.device_begin("cuda:0", 5)
-        tensor = m.device_make("cuda:0", (2, 3))
-        other = CudaInterface(**tensor.__cuda_array_interface__)
-        again = m.take(other)
-        self.assertEqual((again.device, again.shape, m.data_pointer(again)),
-                         ("cuda:0", (2, 3), m.data_pointer(tensor)))
-        self.assertIn("order_after 5", m.device_calls("cuda:0"))
-        del again
 
 
 class Import(Devices):

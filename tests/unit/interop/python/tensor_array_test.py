@@ -35,14 +35,6 @@ class Arrays(Case):
                 self.assertTrue((array == 1).all())
         self.assertFalse(m.make((2,), readonly=True).__array__().flags.writeable)
 
-    def test_the_memory_lives_as_long_as_the_array(self):
-        for name in TYPES:
-            array = m.make((2,), dtype=name, value=1).__array__()[1:]
-            self.assertEqual(m.live(), self.live_before + 1)
-            self.assertEqual(array.tolist(), [1])
-            del array
-            self.assertEqual(m.live(), self.live_before)
-
     def test_dtype_and_copy_are_numpys(self):
         for name in TYPES:
             tensor = m.make((2,), dtype=name, value=1)

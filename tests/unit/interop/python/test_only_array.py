@@ -55,13 +55,6 @@ class OnlyArray(Case):
 
         self.assertRaisesRegex(ZeroDivisionError, "not today", m.take, Raises())
 
-    def test_the_array_lives_as_long_as_the_tensor(self):
-        number = m.hold(Converting(np.full(1000, 7.0)))
-        churn = [np.zeros(1000) for _ in range(20)]
-        self.assertEqual(set(m.held_object(number).tolist()), {7.0})
-        m.drop(number)
-        del churn
-
 
 if __name__ == "__main__":
     unittest.main()

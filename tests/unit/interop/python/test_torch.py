@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Exchange with PyTorch, through DLPack's capsules, __dlpack__ and PyTorch's C exchange API."""
 
-import gc
 import unittest
 import warnings
-import weakref
 
 import numpy as np
 import tenon_test_module as m
@@ -135,57 +133,6 @@ class TorchTest(Case):
                 self.assertEqual((given.dtype, given.data_ptr()), (dtype, tensor.data_ptr()))
                 self.assertEqual((given.shape, given.stride()), (tensor.shape, tensor.stride()))
             self.assertEqual(m.take_packed(codes.view(dtype).__dlpack__())[2], sizes)
-
-    def test_integers_of_fewer_bits_are_bytes_in_pytorchs_structs(self):
-        for name, expected in (("int4", "int8"), ("uint4", "uint8"), ("uint1", "uint8")):
-            tensor = torch.tensor([0x21], dtype=torch.uint8).view(getattr(torch, name))
-            self.assertEqual(m.take(tensor).dtype, expected)
-
-    def test_scales_are_the_numbers_that_pytorch_reads(self):
-        codes = torch.arange(256, dtype=torch.uint8)
-        found = torch.from_dlpack(m.unpack(codes, "Float8_e8m0fnu"))
-        expected = codes.view(torch.float8_e8m0fnu).float()
-        self.assertTrue(torch.equal(found[:255], expected[:255]))
-        self.assertTrue(found[255].isnan() and expected[255].isnan())
-
-    def test_blocks_with_scales_are_what_a_table_gives(self):
-        table = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
-        generator = torch.Generator().manual_seed(1)
-        codes = torch.randint(0, 256, (8, 64), dtype=torch.uint8, generator=generator)
-        scales = torch.randint(100, 150, (8, 4), dtype=torch.uint8, generator=generator)
-        pairs = torch.stack((table[(codes & 15).long()], table[(codes >> 4).long()]), -1)
-        found = torch.from_dlpack(m.unpack(codes, "Float4_e2m1fn"))
-        self.assertTrue(torch.equal(found, pairs.reshape(8, 128)))
-        factors = torch.from_dlpack(m.unpack(scales, "Float8_e8m0fnu"))
-        expected = pairs.reshape(8, 4, 32) * scales.view(torch.float8_e8m0fnu).float()[..., None]
-        self.assertTrue(torch.equal(found.reshape(8, 4, 32) * factors[..., None], expected))
-
-    def test_memory_of_tenon_lives_as_long_as_pytorch_looks_at_it(self):
-        before = m.deleted()
-        tensor = m.make([2, 3], value=4)
-        views = [torch.from_dlpack(tensor)[0], dlpack.from_dlpack(tensor.__dlpack__()).T]
-        views.append(views[0].view(3, 1))
-        del tensor
-        while views:
-            gc.collect()
-            self.assertEqual(m.deleted(), before)
-            self.assertEqual(views.pop().sum() % 4, 0)
-        gc.collect()
-        self.assertEqual(m.deleted(), before + 1)
-
-    def test_memory_of_pytorch_lives_as_long_as_tenon_looks_at_it(self):
-        array = np.full(1000, 7.0)
-        alive = weakref.ref(array)
-        tensor = torch.from_numpy(array)
-        self.refuses("requires grad", torch.from_numpy(array).requires_grad_())
-        number = m.hold(tensor[10:20])
-        del array, tensor
-        gc.collect()
-        self.assertIsNotNone(alive())
-        self.assertEqual(np.asarray(m.held_object(number)).tolist(), [7.0] * 10)
-        m.drop_on_thread(number)
-        gc.collect()
-        self.assertIsNone(alive())
 
     def test_threads_exchange_and_drop_at_once(self):
         shared = torch.arange(6.0)

@@ -162,25 +162,6 @@ class GgufTest(unittest.TestCase):
         finish(writer)
         self.assertEqual(self.check(), 1 + 14 + 11 + 3)
 
-    def test_parts_are_one_model(self):
-        writer = GGUFWriter(self.path, "llama", split_max_tensors=2)
-        for i in range(7):
-            writer.add_tensor(f"t{i}", numpy.full((3, i + 1), i, numpy.int32))
-        finish(writer)
-        parts = sorted(self.folder.glob("*.gguf"))
-        self.assertEqual(len(parts), 4)
-        wanted = [row for part in parts for row in read(part) if "name" in row]
-        self.assertEqual(len(wanted), 7)
-        keys = [row for row in read(parts[0]) if "key" in row]
-        for part in parts:
-            self.assertEqual([json.loads(line) for line in run("list", part)], keys + wanted)
-
-    def test_a_big_endian_file_is_named(self):
-        writer = GGUFWriter(self.path, "llama", endianess=GGUFEndian.BIG)
-        writer.add_tensor("t", numpy.ones(3, numpy.float32))
-        finish(writer)
-        self.assertIn("a big-endian GGUF file", run("open", self.path)[0])
-
     def test_the_package_reads_what_is_accepted(self):
         writer = GGUFWriter(self.path, "llama")
         writer.add_uint32("n", 5)

@@ -2,7 +2,6 @@
 // What test_npz.py runs:
 //   copy IN OUT store|deflate    writes the arrays of IN to OUT
 //   list IN                      a line for each array: its name, how it is had, its bytes in hex
-//   offsets IN                   a line for each array: where its elements are in the file
 #include <tenon/interop/npz.h>
 #include <tenon/tenon.h>
 
@@ -40,18 +39,6 @@ int list(const char* path) {
   return 0;
 }
 
-int offsets(const char* path) {
-  const NpzFile file = NpzFile::open(path).value();
-  for (const NpzInfo& info : file.infos()) {
-    const TensorPtr tensor = file.get(info.name, NpyMemory::Map).value();
-    // A mapping begins at a page.
-    const auto address = reinterpret_cast<uintptr_t>(const_data_ptr(tensor));
-    std::printf("%s %s %d\n", info.name.c_str(), info.is_copied ? "copied" : "mapped",
-                static_cast<int>(address % 4096));
-  }
-  return 0;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -59,5 +46,5 @@ int main(int argc, char** argv) {
   if (what == "copy" && argc == 5) {
     return copy(argv[2], argv[3], argv[4] == std::string("deflate"));
   }
-  return what == "list" ? list(argv[2]) : what == "offsets" ? offsets(argv[2]) : 2;
+  return what == "list" ? list(argv[2]) : 2;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What test_matrix.py and checkpoints.py run:
+// What test_matrix.py runs:
 //   list IN         a line for each tensor: its name in hex, dtype, sizes, strides, address (0 of a
 //                   copy), and the checksum of its elements in row-major order
 //   copy IN OUT     writes the tensors of IN to OUT

@@ -2,8 +2,6 @@
 """interop/arrow.h and Apache Arrow's own library, each as producer and as consumer."""
 
 import ctypes
-import datetime
-import decimal
 import gc
 import itertools
 import os
@@ -132,55 +130,6 @@ class ArrowTest(unittest.TestCase):
                 self.assertRegex(take(values), r"^\{7\} \{1\} ")
                 self.assertTrue(give().equals(values))
 
-    def test_a_tensor_keeps_the_array_and_an_array_the_tensor(self):
-        array = pyarrow.array([1.0, 2.0, 3.0])
-        buffer = array.buffers()[1].address
-        take(array)
-        del array
-        gc.collect()
-        back = give()
-        LIBRARY.drop()
-        self.assertEqual(back.buffers()[1].address, buffer)
-        self.assertEqual(back.to_pylist(), [1.0, 2.0, 3.0])
-
-    def test_slices(self):
-        take(pyarrow.array(range(100), pyarrow.int32()).slice(13, 5))
-        self.assertEqual(give().to_pylist(), [13, 14, 15, 16, 17])
-        lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(range(24)).slice(2, 20), 4)
-        self.assertEqual(take(lists.slice(1, 3)), "{3, 4} {4, 1} Long")
-        self.assertEqual(give(lists=True).to_pylist(), lists.slice(1, 3).to_pylist())
-
-    def test_lists_in_lists(self):
-        inner = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(range(24), pyarrow.int8()), 4)
-        outer = pyarrow.FixedSizeListArray.from_arrays(inner, 3)
-        self.assertEqual(take(outer), "{2, 3, 4} {12, 4, 1} Char")
-        back = give(lists=True)
-        self.assertEqual(back.type, outer.type)
-        self.assertTrue(back.equals(outer))
-
-    def test_booleans_are_unpacked(self):
-        self.assertEqual(take(pyarrow.array([True, False, True] * 5).slice(1, 11)), "{11} {1} Bool")
-        with self.assertRaisesRegex(ValueError, "Arrow has no arrays of Bool"):
-            give()
-
-    def test_tensors_from_numpy(self):
-        source = numpy.arange(24, dtype="float32").reshape(2, 3, 4)
-        self.assertEqual(take(pyarrow.FixedShapeTensorArray.from_numpy_ndarray(source)), "{2, 3, 4} {12, 4, 1} Float")
-        back = give()
-        self.assertEqual(back.type, pyarrow.fixed_shape_tensor(pyarrow.float32(), [3, 4]))
-        numpy.testing.assert_array_equal(back.to_numpy_ndarray(), source)
-
-    def test_a_permutation_is_the_order_in_memory(self):
-        # As Arrow's specification says: physical shape [3, 4], logically [4, 3].
-        kind = pyarrow.fixed_shape_tensor(pyarrow.int32(), [3, 4], permutation=[1, 0], dim_names=["y", "x"])
-        storage = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(range(24), pyarrow.int32()), 12)
-        array = pyarrow.ExtensionArray.from_storage(kind, storage)
-        self.assertEqual(take(array), "{2, 4, 3} {12, 1, 4} Int")
-        back = give()
-        self.assertEqual(back.type.shape, [3, 4])
-        self.assertEqual(list(back.type.permutation), [1, 0])
-        numpy.testing.assert_array_equal(back.to_numpy_ndarray(), array.to_numpy_ndarray())
-
     def test_three_dimensions_in_another_order(self):
         kind = pyarrow.fixed_shape_tensor(pyarrow.int64(), [2, 3, 4], permutation=[2, 0, 1])
         storage = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(range(24)), 24)
@@ -225,40 +174,6 @@ class ArrowTest(unittest.TestCase):
         array = pyarrow.FixedShapeTensorArray.from_numpy_ndarray(source)
         self.assertEqual(array.type.permutation, [1, 2, 0])  # by the specification [2, 0, 1]
 
-    def test_tensors_of_tenon(self):
-        for name in TYPES:
-            for permutation in ((0, 1, 2), (0, 2, 1)):
-                with self.subTest(name, permutation=permutation):
-                    expected = make(name, (2, 3, 4), permutation)
-                    numpy.testing.assert_array_equal(give().to_numpy_ndarray(), expected)
-
-    def test_nulls_are_refused(self):
-        self.assertIn("1 of the array's 3 values are null", take(pyarrow.array([1, None, 3])))
-        with_one = pyarrow.array([1, None, 3, 4])
-        self.assertEqual(take(with_one.slice(2)), "{2} {1} Long")
-        self.assertIn("are null", take(pyarrow.array([[1, 2], None], pyarrow.list_(pyarrow.int64(), 2))))
-
-    def test_other_types_are_refused(self):
-        for array in (pyarrow.array(["text"]), pyarrow.array([[1], [2, 3]]), pyarrow.array([None]),
-                      pyarrow.array([decimal.Decimal("1.5")]), pyarrow.array([{"a": 1}])):
-            with self.subTest(array.type):
-                self.assertIn("Arrow's format", take(array))
-        self.assertIn("dictionary-encoded", take(pyarrow.array([1, 2, 1]).dictionary_encode()))
-
-    def test_empty_arrays(self):
-        self.assertEqual(take(pyarrow.array([], pyarrow.float32())), "{0} {1} Float")
-        self.assertEqual(len(give()), 0)
-        self.assertEqual(take(pyarrow.array([], pyarrow.list_(pyarrow.float32(), 3))), "{0, 3} {3, 1} Float")
-        self.assertEqual(give(lists=True).type, pyarrow.list_(pyarrow.float32(), 3))
-
-    def test_dates_and_times_are_counts(self):
-        for kind in DATES_AND_TIMES:
-            with self.subTest(kind):
-                width = kind.bit_width
-                array = pyarrow.array([1, 86400000, 3 * 86400000], f"int{width}").view(kind)
-                self.assertEqual(take(array), f"{{3}} {{1}} {'Int' if width == 32 else 'Long'}")
-                self.assertTrue(give().equals(array.view(f"int{width}")))
-
 
 DATES_AND_TIMES = [pyarrow.date32(), pyarrow.date64(), pyarrow.time32("s"), pyarrow.time32("ms"), pyarrow.time64("us"),
                    pyarrow.time64("ns"),
@@ -298,28 +213,6 @@ class TableTest(unittest.TestCase):
                 known = kind in NUMBERS or kind in DATES_AND_TIMES or pyarrow.types.is_boolean(kind)
                 self.assertEqual(dtype == "Undefined", not known and not isinstance(kind, pyarrow.FixedSizeListType))
 
-    def test_what_no_tensor_can_be_is_refused_by_name_and_the_rest_is_had(self):
-        table = pyarrow.table({
-            "n": [1, 2, 3], "text": ["a", "b", "c"], "list": [[1], [], [2, 3]], "map": pyarrow.array(
-                [[("k", 1)], [], []], pyarrow.map_(pyarrow.string(), pyarrow.int32())),
-            "word": pyarrow.array(["a", "b", "a"]).dictionary_encode(), "price": [decimal.Decimal("1.5")] * 3,
-            "nothing": pyarrow.nulls(3), "holes": [1.5, None, None],
-            "runs": pyarrow.RunEndEncodedArray.from_arrays([2, 3], [1, 2]),
-            "when": [datetime.datetime(2024, 1, 2)] * 3})
-        names = {name: kind for name, kind, _ in take_stream(table)}
-        self.assertEqual(list(names), table.column_names)
-        self.assertEqual(names["word"], "dictionary")
-        numpy.testing.assert_array_equal(column("n", numpy.empty(3, "int64")), [1, 2, 3])
-        for name in ("text", "list", "map", "price", "nothing", "runs"):
-            with self.assertRaisesRegex(ValueError, f'^ArrowBatch::get: column "{name}": Arrow.s format'):
-                column(name, numpy.empty(3))
-        with self.assertRaisesRegex(ValueError, 'column "word": the array is dictionary-encoded; decode it'):
-            column("word", numpy.empty(3))
-        with self.assertRaisesRegex(ValueError, 'column "holes": 2 of the array.s 3 values are null'):
-            column("holes", numpy.empty(3))
-        self.assertEqual(names["when"], "timestamp[us]")
-        self.assertEqual(column("when", numpy.empty(3, "int64"))[0], 1704153600000000)
-
     def test_random_tables(self):
         generator = random.Random(7)
         kinds = [*NUMBERS, *DATES_AND_TIMES, pyarrow.bool_()]
@@ -351,47 +244,6 @@ class TableTest(unittest.TestCase):
                     numpy.testing.assert_array_equal(column(name, expected, k), expected)
             LIBRARY.drop()
 
-    def test_a_column_keeps_the_batch(self):
-        table = pyarrow.table({"a": numpy.arange(1000), "b": numpy.arange(1000.0)})
-        held = pyarrow.total_allocated_bytes()
-        take_stream(table.take(numpy.arange(1000)))
-        self.assertGreater(pyarrow.total_allocated_bytes(), held)
-        expected = column("a", numpy.empty(1000, "int64"))
-        LIBRARY.take_stream(None, 0)  # the batches go
-        gc.collect()
-        self.assertGreater(pyarrow.total_allocated_bytes(), held)
-        numpy.testing.assert_array_equal(give().to_numpy(), expected)
-
-    def test_a_stream_that_fails_says_why(self):
-        schema = pyarrow.schema([("a", pyarrow.int64())])
-
-        def batches():
-            yield pyarrow.record_batch({"a": [1, 2]})
-            raise ValueError("out of luck")
-
-        with self.assertRaisesRegex(ValueError, "ArrowStream::next: the stream's get_next returned .*out of luck"):
-            take_stream(pyarrow.RecordBatchReader.from_batches(schema, batches()))
-        self.assertEqual(column("a", numpy.empty(2, "int64")).tolist(), [1, 2])  # what came before stays
-
-    def test_a_stream_that_is_left_early(self):
-        left = []
-
-        def batches():
-            try:
-                while True:
-                    yield pyarrow.record_batch({"a": [1, 2]})
-            finally:
-                left.append(True)
-
-        take_stream(pyarrow.RecordBatchReader.from_batches(pyarrow.schema([("a", pyarrow.int64())]), batches()), 2)
-        gc.collect()
-        self.assertEqual(left, [True])
-        self.assertEqual(column("a", numpy.empty(2, "int64"), 1).tolist(), [1, 2])
-
-    def test_a_stream_of_arrays_is_not_of_batches(self):
-        with self.assertRaisesRegex(ValueError, "not of a record batch, but of int64"):
-            take_stream(pyarrow.chunked_array([[1, 2]]))
-
     def test_a_data_frame(self):
         frame = pandas.DataFrame({"a": [1, 2], "when": pandas.to_datetime(["2024-01-01", "2024-01-02"], utc=True),
                                   "word": ["a", "b"]})
@@ -422,16 +274,6 @@ class TableTest(unittest.TestCase):
         LIBRARY.add_column(b"y")
         with self.assertRaisesRegex(ValueError, 'tensor "y": it has 3 rows, tensor "x" 2'):
             give_batch(["x", "y"])
-
-    def test_no_rows_no_columns_many_columns(self):
-        self.assertEqual(take_stream(pyarrow.table({"a": pyarrow.array([], "int8")})), [("a", "int8", "Char")])
-        self.assertEqual(take_batch(pyarrow.RecordBatch.from_arrays([], names=[])), [])
-        self.assertEqual(give_batch([]).num_rows, 0)
-        names = [f"column {i}" for i in range(10000)]
-        batch = pyarrow.RecordBatch.from_arrays([pyarrow.array([i, i + 1]) for i in range(10000)], names)
-        self.assertEqual([name for name, _, _ in take_batch(batch)], names)
-        for i in range(0, 10000, 7):
-            self.assertEqual(column(names[i], numpy.empty(2, "int64")).tolist(), [i, i + 1])
 
 
 if __name__ == "__main__":
