@@ -3,7 +3,7 @@
 
 Doxygen reads the declarations and the comments; this writes them as Sphinx's C++ domain has them. A
 declaration without a comment joins the one before it: a try_ form its other form, an overload the
-first one.
+first one. A function object is shown as the functions that its operator() makes it.
 """
 
 import re
@@ -33,20 +33,51 @@ TENON_BARE_METAL=0 TENON_INLINE_DIMS=6 TENON_ERROR_TEXT=1 TENON_MARKS_FREE_MEMOR
 __unix__ __linux__ __cplusplus=201703L NDEBUG
 """
 
-LABEL = re.compile(r"(Ownership|Shapes and units|Shapes|Sizes and strides|Errors|Threads|Threads / streams|Streams|"
-                   r"Source|Cost)[:,] +", re.DOTALL)
-COMMENT = re.compile(r"^( *)/// (?=(?:Ownership|Shapes|Errors|Threads|Streams|Source|Cost)\b[^:\n]*: )", re.MULTILINE)
+# What a paragraph of a comment begins with that has a heading of its own: "Errors:", "Errors, besides:",
+# "Ownership, threads:".
+FIELDS = ("param", "Options", "Returns", "Shapes", "Ownership", "Errors", "Threads", "Streams", "Devices", "Cost", "Source")
+LABEL_WORDS = "|".join(FIELDS[1:])
+LABEL = re.compile(rf"((?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?): +", re.DOTALL)
+LABEL_IN_COMMENT = re.compile(rf"(^ *///|(?<=[.;])) (?=(?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?:\s)", re.MULTILINE)
+
+# What functions take, where the type alone does not say it.
+PARAMETERS = [
+    (r"DataPtr \w+", "a pointer to elements, which has their dtype, or a ``void*`` or a pointer to bytes with a type; to "
+                     "``const`` for a read-only tensor"),
+    (r"Dims sizes", "a list such as ``{2, 3}``, or a container of integers"),
+    (r"(?:Dims|StridesArg) strides", "in elements, such as ``{3, 1}``; ``{}`` for dense ones"),
+    (r"DimOrderArg dim_order", "the dimensions, outermost first, such as ``{1, 0}``; ``{}`` for row-major"),
+    (r"StridesOrOrder layout", "``Strides{3, 1}`` or ``DimOrder{1, 0}``"),
+    (r"TypeArg type", ":cpp:enum:`ScalarType`, the dtype"),
+    (r"Values values", "a list such as ``{1.5, 2}``, or a container of elements"),
+    (r"F deleter", "takes the ``void*``: ``[](void* data) { … }``"),
+    (r"Owner owner", "any value that can be moved, such as a ``std::shared_ptr``; dropped with the last user of the memory"),
+    (r"Options options", "any of these, in any order: a :cpp:enum:`ScalarType`, a :cpp:enum:`TensorShapeDynamism`, a "
+                         ":cpp:class:`Backend` or a :cpp:class:`Device`"),
+]
+
+# The suites of testing/include: what a program uses of them.
+OF_TESTING = ("BackendTraits", "Report", "BackendCase", "backend_cases", "run_case", "check_backend")
+# What the standard library's templates and algorithms ask of a class, and no reader.
+OF_STANDARD = ("value_type", "element_type", "reference", "pointer", "iterator", "const_iterator", "difference_type",
+               "iterator_category")
 
 
 # A comment that begins with a macro's name and a colon, such as "/// TENON_HEAP=0: …": switches, which programs may
 # define, so that Doxygen does not see their definitions.
 NAME = re.compile(r"(TENON_[A-Z0-9_]+|USE_ATEN_LIB)(?:=\w+)?")
 OF_MACROS = re.compile(rf"///? {NAME.pattern}(?:, {NAME.pattern})*: ")
-COMMENTS = re.compile(r"(?:^///?(?: .*)?\n)+", re.MULTILINE)
+COMMENTS = re.compile(r"(?:^ *///?(?: .*)?\n)+", re.MULTILINE)
 
 
 def header_files(repository):
     return sorted(path for root in ROOTS for path in (repository / root).rglob("*.h"))
+
+
+def set_off_labels(comment):
+    """The comment with each label at the beginning of a paragraph."""
+    start = re.match(r" *//+", comment)[0]
+    return LABEL_IN_COMMENT.sub(lambda match: f"{'' if match[1] else chr(10)}{start}\n{start} ", comment)
 
 
 def run_doxygen(repository, work):
@@ -61,14 +92,14 @@ def run_doxygen(repository, work):
             text = COMMENTS.sub(lambda comment: "" if OF_MACROS.match(comment[0]) else comment[0], text)
             text = re.sub(r"template <class = void>\n", "\n", text)
             text = text.replace("namespace detail {  // function objects", "namespace functions {")
-            copy.write_text(COMMENT.sub(r"\1///\n\1/// ", text), encoding="utf-8")
+            copy.write_text(COMMENTS.sub(lambda comment: set_off_labels(comment[0]), text), encoding="utf-8")
     settings = {
         "INPUT": headers, "STRIP_FROM_PATH": headers, "RECURSIVE": "YES", "OUTPUT_DIRECTORY": work,
         "INCLUDE_PATH": headers, "GENERATE_HTML": "NO",
         "EXCLUDE_SYMBOLS": " ".join(f"{name} *::{name} *::{name}::*" for name in ("detail", "detail_values")),
         "GENERATE_LATEX": "NO", "GENERATE_XML": "YES", "XML_PROGRAMLISTING": "NO", "QUIET": "YES", "WARNINGS": "NO",
         "EXTRACT_ALL": "YES", "EXTRACT_STATIC": "YES", "MACRO_EXPANSION": "YES", "SORT_MEMBER_DOCS": "NO",
-        "AUTOLINK_SUPPORT": "NO", "MAX_INITIALIZER_LINES": "1", "BUILTIN_STL_SUPPORT": "NO",
+        "AUTOLINK_SUPPORT": "NO", "DISTRIBUTE_GROUP_DOC": "YES", "MAX_INITIALIZER_LINES": "1", "BUILTIN_STL_SUPPORT": "NO",
         "PREDEFINED": " ".join(f'"{macro}"' for macro in re.sub(r"\\ ", "\0", " ".join(PREDEFINED.split())).replace(
             "\0", "~").split()).replace("~", " "),
     }
@@ -109,10 +140,7 @@ def blocks(element):
     for child in element:
         if child.tag == "para":
             text = separated(inline(child))
-            label = LABEL.match(text)
-            if text and label:
-                yield [f":{label.group(1)}: {text[label.end():]}"]
-            elif text:
+            if text:
                 yield [text]
             yield from blocks(child)
         elif child.tag in ("itemizedlist", "orderedlist"):
@@ -124,17 +152,16 @@ def blocks(element):
 
 
 def description(node):
-    """The lines of a declaration's comment; fields last, as they stand."""
-    lines = []
-    was_field = False
+    """A declaration's comment: the lines of its text, and its fields as pairs of a label and a text."""
+    lines, fields = [], []
     for tag in ("briefdescription", "detaileddescription"):
         for block in blocks(node.find(tag)):
-            is_field = block[0].startswith(":") and block[0] != "::"
-            if lines and not (was_field and is_field):
-                lines.append("")
-            lines.extend(block)
-            was_field = is_field
-    return lines
+            label = LABEL.match(block[0])
+            if label:
+                fields.append((label[1], block[0][label.end():]))
+            else:
+                lines += [*([""] if lines else []), *block]
+    return lines, fields
 
 
 def text_of(node, tag):
@@ -147,7 +174,11 @@ def plain(code):
     code = re.sub(r"\b(?:tenon::)?detail(?:_values)?::", "", code)
     code = re.sub(r"\b(?:tenon::|own::)", "", code)
     code = re.sub(r"\[\[[^\]]*\]\]|\binline\b|\bTENON_\w+(?:\([^()]*\))?", "", code)
+    code = re.sub(r"(?<=<) | (?=>)", "", code)
     return " ".join(code.split())
+
+
+PLAIN_PACKS = ("Options", "Arguments")  # which the parameters' descriptions explain
 
 
 def template_of(node):
@@ -158,7 +189,7 @@ def template_of(node):
     kept = []
     for parameter in found:
         kind, name = text_of(parameter, "type"), text_of(parameter, "declname")
-        if re.search(r"enable_if|IfOptions|detail::If|Require", kind + text_of(parameter, "defval")):
+        if re.search(r"enable_if|\bIf[A-Z]\w*<|Require", kind + text_of(parameter, "defval")) or name in PLAIN_PACKS:
             continue
         default = plain(text_of(parameter, "defval"))
         kept.append(f"{kind} {name}".strip() + (f" = {default}" if default else ""))
@@ -207,6 +238,11 @@ def signature(node):
 DIRECTIVES = {"function": "cpp:function", "typedef": "cpp:type", "variable": "cpp:var", "define": "c:macro"}
 
 
+def base_name(name):
+    """The name without what makes it the form that returns an error."""
+    return re.sub("^(?:try_|tryT(?=o[A-Z]))", lambda match: "t" if match[0] == "tryT" else "", name)
+
+
 class Entry:
     """Declarations that one comment describes."""
 
@@ -215,19 +251,58 @@ class Entry:
         self.directive = directive or DIRECTIVES[node.get("kind")]
         self.name = text_of(node, "name")
         self.signatures = [signature(node)]
-        self.lines = description(node)
+        self.lines, self.fields = description(node)
         self.members = []
+        self.results = {self.name: plain(text_of(node, "type"))}  # of each name that the entry shows
+
+    def describes(self, other):
+        """Whether this entry's comment is the other's too: that has none and is another form, or the same one."""
+        if (other.members or self.members or self.namespace != other.namespace or self.directive != other.directive):
+            return False
+        if other.lines or other.fields:
+            return (other.lines, other.fields) == (self.lines, self.fields)
+        result = other.results[other.name]
+        return (base_name(other.name) in map(base_name, self.results)
+                or self.directive == "cpp:var" and result.startswith("constexpr ") and result in self.results.values())
 
     def join(self, other):
-        if not self.lines and other.lines:
-            return False
-        same = other.name.removeprefix("try_") == self.name.removeprefix("try_")
-        creators = self.directive == "cpp:var" and re.sub("_(like|strided)$", "", self.name) == re.sub(
-            "^try_|_(like|strided)$", "", other.name)
-        if other.lines or other.members or self.members or self.directive != other.directive or not (same or creators):
-            return False
+        if self.name != base_name(self.name):
+            self.signatures, other.signatures = other.signatures, self.signatures
+            self.name = other.name
         self.signatures += [text for text in other.signatures if text not in self.signatures]
-        return True
+        self.results = {**other.results, **self.results}
+
+    def returns(self):
+        """What a function returns that has a try_ form, and what that does."""
+        twins = [name for name in self.results if name != base_name(name) and base_name(name) in self.results]
+        if twins:
+            first, result = (re.sub(r"\b(?:static|constexpr)\b ?", "", self.results[name])
+                             for name in (self.name, twins[0]))
+            names, kind = " and ".join(f"``{name}()``" for name in twins), "a ``Result``" if len(twins) > 1 else f"``{result}``"
+            what = f"``{first}``" if len(twins) == 1 and first != "void" else "nothing" if first == "void" else "the value"
+            yield "Returns", (f"{what}; throws an error as :cpp:class:`Exception`. {names} return{'s'[len(twins) - 1:]} "
+                              f"{kind} instead{', which holds the error' if 'Result' in kind else ''}.")
+
+    def parameters(self):
+        """What the types of the parameters do not say: pairs of a name and a text."""
+        options = "".join(text for label, text in self.fields if label.startswith("Options"))
+        code = " ".join(re.sub(r"[&.]|\bconst\b", " ", " ".join(self.signatures)).split())
+        found = []
+        for kind, text in PARAMETERS:
+            match = re.search(rf"(?<![\w:]){kind}\b", code)
+            if match:
+                name = match[0].rpartition(" ")[2]
+                found.append((match.start(), name, options if name == "options" and options else text))
+        return [(name, text) for _, name, text in sorted(found)]
+
+    def every_field(self):
+        """The fields of the comment, and those that follow from the declarations, in the order of FIELDS."""
+        fields = self.fields
+        if self.directive == "cpp:function":
+            fields = [pair for pair in fields if not pair[0].startswith("Options")]
+            fields += [(f"param {name}", text) for name, text in self.parameters()]
+            fields += self.returns()
+        return sorted(fields, key=lambda pair: FIELDS.index(re.match(r"[A-Za-z]+", pair[0])[0]))
 
     def write(self, indent=""):
         first, *others = self.signatures
@@ -235,6 +310,8 @@ class Entry:
         yield from (f"{indent}   {' ' * len(self.directive)}   {other}" for other in others)
         yield ""
         yield from (f"{indent}   {line}".rstrip() for line in self.lines)
+        yield ""
+        yield from (f"{indent}   :{label}: {text}" for label, text in self.every_field())
         yield ""
         for member in self.members:
             yield from member.write(indent + "   ")
@@ -253,9 +330,103 @@ def gathered(entries):
         if not entry.signatures:
             continue
         seen.update((entry.namespace, key(text)) for text in entry.signatures)
-        if not (kept and kept[-1].namespace == entry.namespace and kept[-1].join(entry)):
+        # An overload joins the one before it, a try_ form the first of the overloads.
+        latest = kept[-1:] if entry.name == base_name(entry.name) else []
+        described = next((other for other in [*latest, *kept] if other.describes(entry)), None)
+        if described:
+            described.join(entry)
+        else:
             kept.append(entry)
     return kept
+
+
+def split(types):
+    """Template arguments, as they are between the angle brackets."""
+    parts = [""]
+    for text in re.split(r"(,)", types):
+        if text == "," and parts[-1].count("<") == parts[-1].count(">"):
+            parts.append("")
+        else:
+            parts[-1] += text
+    return [part.strip() for part in parts if part.strip()]
+
+
+def names_in(text, name):
+    """The arguments of `name(…)` in a comment, without those that every overload has."""
+    match = re.search(rf"\b{name}\(([^)]*)\)", text)
+    return [word for word in re.findall(r"\w+", match[1] if match else "") if word not in ("sizes", "source", "strides")]
+
+
+class Functions:
+    """Makes the entries of function objects: each overload of operator() as a function of the object's name."""
+
+    def __init__(self, compounds):
+        self.structs = {text_of(node, "compoundname").removeprefix("tenon::functions::"): node
+                        for node in compounds.values() if text_of(node, "compoundname").startswith("tenon::functions::")}
+        self.shown = {}  # what an object is made of, but the type that it returns: the name that shows the overloads
+        self.names = {}  # the arguments before the sizes: those of normal() are normal_like()'s too
+
+    def struct_of(self, node):
+        return self.structs.get(re.sub(r"<.*", "", plain(text_of(node, "type")).removeprefix("constexpr ")).strip())
+
+    def entries(self, node, namespace):
+        struct, name = self.struct_of(node), text_of(node, "name")
+        kind, _, types = plain(text_of(node, "type")).removeprefix("constexpr ").rpartition(">")[0].partition("<")
+        types = split(types)
+        overloads = sorted((member for section in struct.findall("sectiondef") for member in section.findall("memberdef")
+                            if text_of(member, "name") == "operator()" and is_shown(member)), key=lambda m: place(m)[1])
+        own = Entry(node, namespace, "cpp:function")
+        own.results = {name: types[0] if types else ""}
+        described = description(struct)
+        base = base_name(name)
+        first = self.shown.setdefault((kind, *types[1:]), base)
+        if first != base or name != base and len(overloads) > 1:
+            own.signatures = [f"{own.results[name]} {name}(Arguments&&... arguments)"]
+            if first != base and name == base:
+                own.fields.append(("param arguments", f"those of ``{first}()``"))
+            return [own]
+        self.names.setdefault(base, names_in(" ".join(own.lines), base))
+        made = []
+        for overload in overloads:
+            entry = Entry(overload, namespace)
+            entry.name = name
+            entry.signatures = [self.signature(text, name, struct, types) for text in entry.signatures]
+            entry.results = own.results if types else {name: text_of(overload, "type")}
+            if name != base:
+                entry.lines, entry.fields = own.lines, own.fields
+            elif not made:
+                entry.lines, entry.fields = joined((own.lines, own.fields), described, (entry.lines, entry.fields))
+            if made and not entry.lines:
+                made[-1].join(entry)
+            else:
+                made.append(entry)
+        for entry in made[1:]:
+            labels = {re.match(r"\w+", label)[0] for label, _ in entry.fields}
+            entry.fields += [(label, f"as of the first ``{name}()``") for label, _ in made[0].fields
+                             if label in ("Ownership", "Errors", "Cost") and label not in labels]
+        return made
+
+    def signature(self, text, name, struct, types):
+        text = re.sub(r"\s*\bconst\b\s*$", "", text.strip().replace("operator()(", f"{name}("))
+        parameters = [text_of(parameter, "declname") or text_of(parameter, "type").removeprefix("class ")
+                      for parameter in struct.findall("templateparamlist/param")]
+        packs = {text_of(parameter, "declname") for parameter in struct.findall("templateparamlist/param")
+                 if "..." in text_of(parameter, "type")}
+        for i, parameter in enumerate(parameters):
+            if parameter not in packs:
+                text = re.sub(rf"\b{parameter}\b", types[i], text)
+                continue
+            base = re.sub("^try_|_(?:like|strided)$", "", name)
+            text = re.sub(
+                rf"(const )?\b{parameter} ?(&*)\.\.\. ?(\w+)(, )?",
+                lambda m: "".join(f"{m[1] or ''}{kind} {m[2]}{argument}{m[4] or ''}" for kind, argument in zip(
+                    types[i:], [m[3]] if len(types) == i + 1 else self.names[base])), text)
+        return text
+
+
+def joined(*descriptions):
+    lines = [line for text, _ in descriptions if text for line in ("", *text)]
+    return lines[1:], [field for _, fields in descriptions for field in fields]
 
 
 def place(node):
@@ -267,16 +438,18 @@ def is_shown(node):
     if node.get("prot") not in (None, "public") or node.get("kind") not in (*DIRECTIVES, "enum"):
         return False
     name, arguments = text_of(node, "name"), text_of(node, "argsstring")
+    is_described = any(description(node))
     if node.get("kind") == "define":
-        return bool(description(node)) and not name.startswith("TENON_DETAIL")
-    if node.get("kind") == "variable" and text_of(node, "type") == "const char *" and name == "function":
-        return False  # a function object's name of itself
-    if node.get("kind") == "function" and not text_of(node, "type") and text_of(node, "argsstring").find("->") > 0:
+        return is_described and not name.startswith("TENON_DETAIL")
+    if node.get("kind") == "function" and not text_of(node, "type") and arguments.find("->") > 0:
         return False  # a deduction guide
-    if node.get("kind") == "typedef" and signature(node) == f"{name} = {name}":
+    if node.get("kind") == "typedef" and (signature(node) == f"{name} = {name}" or name in OF_STANDARD):
         return False  # ATen mode's own name of it
-    return not (name.startswith(("~", "@")) or re.search(r"= ?(delete|default)\b", arguments) or not name or
-                "::" in name or name.startswith("TENON_"))
+    if not is_described and (re.match(r"operator (?:new|delete)", name) or name == "operator=" or
+                             re.match(rf"\((?:const )?{re.escape(name)} ?&&? ?\w*\)", arguments)):
+        return False  # what every class has
+    return not (name.startswith(("~", "@")) or name.endswith("_") and node.get("kind") == "variable" or not name or
+                re.search(r"= ?(delete|default)\b", arguments) or "::" in name or name.startswith("TENON_"))
 
 
 def member_entries(nodes, namespace):
@@ -315,19 +488,29 @@ def read_entries(xml):
         if path.name.startswith(("namespace", "class", "struct", "union", "tenon_", "file")) or "_8h" in path.name:
             compounds[path.stem] = ET.parse(path).getroot().find("compounddef")
     found = {}
+    functions = Functions(compounds)
+
+    def is_for_users(node, namespace):
+        name = (text_of(node, "name") or text_of(node, "compoundname")).rpartition("::")[2]
+        return namespace != "tenon::testing" or name in OF_TESTING
 
     def add(where, entry):
         found.setdefault(where[0].removeprefix("tenon/"), []).append((where[1], entry))
 
     for compound in compounds.values():
         kind, name = compound.get("kind"), text_of(compound, "compoundname")
-        if kind == "namespace" and re.match(r"tenon(::|$)", name) and "detail" not in name:
-            members = [node for section in compound.findall("sectiondef") for node in section.findall("memberdef")]
-            for where, entry in member_entries(filter(is_shown, members), name):
+        if kind == "namespace" and re.match(r"tenon(::(?!functions)|$)", name) and "detail" not in name:
+            members = [node for section in compound.findall("sectiondef") for node in section.findall("memberdef")
+                       if is_shown(node) and is_for_users(node, name)]
+            for node in sorted((node for node in members if functions.struct_of(node) is not None),
+                               key=lambda node: place(node)):
+                for entry in functions.entries(node, name):
+                    add(place(node), entry)
+            for where, entry in member_entries((node for node in members if functions.struct_of(node) is None), name):
                 add(where, entry)
             for inner in compound.findall("innerclass"):
                 node = compounds[inner.get("refid")]
-                if "<" not in text_of(node, "compoundname") and "detail::" not in text_of(node, "compoundname"):
+                if not re.search(r"<|detail::", text_of(node, "compoundname")) and is_for_users(node, name):
                     add(place(node), class_entry(node, compounds, name))
         elif kind == "file":
             members = [node for section in compound.findall("sectiondef") for node in section.findall("memberdef")]
