@@ -67,6 +67,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
   Backend* metadata_backend() noexcept override { return inner_.metadata_backend(); }
   void on_made(const MadeTensor& tensor) noexcept override { inner_.on_made(tensor); }
 
+  /// The wrapped backend.
   Backend& inner() const noexcept { return inner_; }
 
  protected:

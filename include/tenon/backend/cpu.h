@@ -15,6 +15,7 @@ TENON_BEGIN_NAMESPACE
 /// Threads: any.
 class TENON_EXPORT CpuBackend final : public HostMemoryBackend {
  public:
+  /// A handle to the heap. Allocates nothing.
   CpuBackend() noexcept : HostMemoryBackend(nullptr) {
     detail::BackendAccess::kind(*this) = detail::BackendKind::HostHeap;
   }

@@ -22,14 +22,15 @@ class DeviceBackend;
 /// A name with a number, or with a text.
 /// Ownership: refers to both texts, which outlive the call they are passed to.
 struct BackendOption {
+  /// A number, or a text, under a name.
   BackendOption(const char* option TENON_LIFETIMEBOUND, const own::Scalar& number) noexcept
       : name(option != nullptr ? option : ""), value(number) {}
   BackendOption(const char* option TENON_LIFETIMEBOUND,
                 const char* word TENON_LIFETIMEBOUND) noexcept
       : name(option != nullptr ? option : ""), text(word) {}
 
-  const char* name;
-  own::Scalar value;
+  const char* name;            ///< of the option
+  own::Scalar value;           ///< the number; 0 for a text
   const char* text = nullptr;  ///< null for a number; a literal 0 is taken as a number
 };
 
@@ -37,10 +38,14 @@ struct BackendOption {
 /// Ownership: copies the options into a std::vector, and throws what that throws.
 class BackendOptions {
  public:
+  /// The options of a list.
   BackendOptions(std::initializer_list<BackendOption> list) : list_(list) {}
 
+  /// How many options there are.
   size_t size() const noexcept { return list_.size(); }
+  /// The first option.
   const BackendOption* begin() const noexcept TENON_LIFETIMEBOUND { return list_.data(); }
+  /// Past the last option.
   const BackendOption* end() const noexcept TENON_LIFETIMEBOUND { return begin() + size(); }
 
   /// The last option of that name, or null.
@@ -72,6 +77,7 @@ class BackendOptions {
     return fail_kind(value.isFloatingPoint() ? "the floating value " : "", value);
   }
 
+  /// Refuses options that a backend does not know.
   /// Errors: InvalidArgument for an option that is not in `names`.
   Error check_names(std::initializer_list<const char*> names) const noexcept {
     for (const BackendOption& option : *this) {
@@ -99,11 +105,11 @@ enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
 
 /// A tensor that a creator has made; its pointers are valid during the call.
 struct MadeTensor {
-  void* data;  // null without elements
-  ScalarType type;
-  ArrayRef<int64_t> sizes;
-  ArrayRef<int64_t> strides;  // in elements
-  const char* function;       // "zeros"
+  void* data;                 ///< element 0; null without elements
+  ScalarType type;            ///< the dtype
+  ArrayRef<int64_t> sizes;    ///< one for each dimension
+  ArrayRef<int64_t> strides;  ///< in elements
+  const char* function;       ///< that made it, "zeros"
 };
 
 /// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.

@@ -30,6 +30,7 @@ TENON_BEGIN_NAMESPACE
 /// Source: std::pmr::polymorphic_allocator.
 class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
  public:
+  /// A backend over a resource, by default that of the program.
   explicit PmrBackend(std::pmr::memory_resource* resource = std::pmr::get_default_resource())
       : HostMemoryBackend(detail::make_state<detail::MemoryState<void>>()), resource_(resource) {
     TENON_CHECK(resource != nullptr, Error::InvalidArgument,
@@ -58,6 +59,7 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
     resource_->deallocate(p, detail::align_up(nbytes), detail::kDataAlignment);
   }
 
+  /// The resource that was given.
   std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
  private:

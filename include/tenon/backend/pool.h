@@ -63,6 +63,7 @@ struct PoolStatistics {
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
+  /// A pool over another backend, which it borrows.
   explicit PoolBackend(Backend& inner) noexcept : WrapperBackend(inner) {}
   /// Wraps a pool, like any backend: pools are not copied.
   /// A template, so that it is not a copy constructor: one without const breaks std::optional.
@@ -134,6 +135,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     return metadata_backend != nullptr && is_host_memory() ? this : metadata_backend;
   }
 
+  /// Sets the limit of the cache.
   /// Options: "max_cached_bytes", a number from 0. Blocks released beyond it are given back at
   /// once.
   /// Errors: InvalidArgument for another name or value; nothing is changed.
@@ -153,8 +155,10 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   /// Gives all kept blocks back to the backend.
   void trim() noexcept { trim_to(0); }
 
+  /// The bytes of free blocks that the pool keeps.
   int64_t cached_bytes() const noexcept { return statistics().cached_bytes; }
 
+  /// Counts of hits, misses and bytes.
   PoolStatistics statistics() const noexcept {
     const Lock lock(mutex_);
     return counts_;

@@ -86,7 +86,9 @@ template <class = void>
   return detail::add_context_if("try_register_backend", detail::check_and_register(backend));
 }
 
-/// Errors: NotFound when the backend is not registered. The try_ form returns the Error.
+/// Ends what register_backend() began: the device has no backend then. The try_ form returns the
+/// Error.
+/// Errors: NotFound when the backend is not registered.
 inline void unregister_backend(Backend& backend) {
   detail::raise_if("unregister_backend", detail::check_and_unregister(backend));
 }
@@ -122,6 +124,7 @@ inline Backend& default_backend() noexcept {
 /// Threads: tensors made in an arena's scope, borrowed ones too, belong to the arena's thread.
 class BackendScope {
  public:
+  /// Makes it the default backend of this thread.
   explicit BackendScope(Backend& backend) noexcept
       : before_(std::exchange(detail::current_backend(), &backend)) {}
   BackendScope(const BackendScope&) = delete;

@@ -14,13 +14,14 @@ struct StridedCopy {
   /// (repeated) or negative (reversed).
   using Dim = detail::ElementPlan::Dim;
 
-  Dim dims[kMaxLongDims];  ///< the first `rank` are set, the outermost first
-  size_t rank = 0;         ///< dimensions around a run
-  int64_t count = 0;       ///< of runs; 0 without elements
-  size_t nbytes = 0;       ///< of a run; where the types differ, of an element of dst
-  void* dst = nullptr;     ///< of the first run
-  const void* src = nullptr;
+  Dim dims[kMaxLongDims];     ///< the first `rank` are set, the outermost first
+  size_t rank = 0;            ///< dimensions around a run
+  int64_t count = 0;          ///< of runs; 0 without elements
+  size_t nbytes = 0;          ///< of a run; where the types differ, of an element of dst
+  void* dst = nullptr;        ///< of the first run
+  const void* src = nullptr;  ///< of the first run
 
+  /// A copy of nothing, to be filled in.
   StridedCopy() noexcept {}  // NOLINT: dims stay unset
 };
 

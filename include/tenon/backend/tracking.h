@@ -82,6 +82,7 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 /// copies the blocks.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  public:
+  /// A tracker of another backend, which it borrows.
   explicit TrackingBackend(Backend& inner) : WrapperBackend(inner), tags_(1) {}
   /// A tracker is wrapped like any other backend, not copied. A template, so that it is not a copy
   /// constructor; see PoolBackend.
@@ -93,6 +94,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 
   const char* name() const noexcept override { return "tracking"; }
 
+  /// Sets what is recorded.
   /// Options: "max_events", how many allocations and deallocations the timeline takes, 1'000'000 by
   /// default, 0 for none; each allocation reserves room for its deallocation, and the timeline ends
   /// at the first allocation without room. "stack_depth", how many return addresses each allocation
@@ -105,10 +107,15 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   void deallocate(void* p, size_t nbytes) noexcept override;
   void on_made(const MadeTensor& tensor) noexcept override;
 
+  /// Bytes in use.
   uint64_t live_bytes() const noexcept { return read(counts_.live_bytes); }
+  /// The most bytes that were in use at once.
   uint64_t peak_bytes() const noexcept { return read(counts_.peak_bytes); }
+  /// Bytes of all allocations so far.
   uint64_t total_bytes() const noexcept { return read(counts_.total_bytes); }
+  /// Blocks in use.
   int64_t live_count() const noexcept { return read(counts_.live_count); }
+  /// All allocations so far.
   int64_t total_count() const noexcept { return read(counts_.total_count); }
   /// Allocations that a NoAllocationScope refused.
   int64_t refused_count() const noexcept { return refused_.load(std::memory_order_relaxed); }
@@ -195,6 +202,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
 /// Threads: affects only the thread that made it, and ends on that thread.
 class TrackingScope {
  public:
+  /// Begins the tag. `file` and `line` are the caller's.
   explicit TrackingScope(TrackingBackend& backend, const char* tag,
                          const char* file = TENON_CALLER_FILE,
                          int line = TENON_CALLER_LINE) noexcept
@@ -231,6 +239,7 @@ class TrackingScope {
 /// Ownership, threads: as for TrackingScope.
 class NoAllocationScope {
  public:
+  /// Begins to refuse. `file` and `line` are the caller's.
   explicit NoAllocationScope(TrackingBackend& backend, const char* file = TENON_CALLER_FILE,
                              int line = TENON_CALLER_LINE) noexcept
       : scope_(backend, "", file, line, true) {}

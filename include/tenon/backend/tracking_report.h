@@ -30,25 +30,25 @@ TENON_BEGIN_NAMESPACE
 /// A block of memory in use.
 /// Ownership: the texts are valid as long as the backend.
 struct MemoryLeak {
-  const void* address = nullptr;
-  size_t nbytes = 0;
+  const void* address = nullptr;            ///< of the block
+  size_t nbytes = 0;                        ///< as the tensor asked for them
   ScalarType type = ScalarType::Undefined;  ///< if the block's tensor is unknown
-  Dims sizes;
-  const char* function = "";   ///< that made the tensor, "zeros"
-  const char* tag = "";        ///< of the innermost TrackingScope
-  const char* file = nullptr;  ///< where that scope is, null without one
-  int line = 0;
+  Dims sizes;                               ///< of the block's tensor
+  const char* function = "";                ///< that made the tensor, "zeros"
+  const char* tag = "";                     ///< of the innermost TrackingScope
+  const char* file = nullptr;               ///< where that scope is, null without one
+  int line = 0;                             ///< of that file; 0 without a scope
   std::vector<void*> stack;  ///< return addresses, innermost first; with the option "stack_depth"
 };
 
 /// Counts of the allocations under one tag.
 struct TagCounts {
-  std::string tag;  ///< "" for allocations without a tag
-  uint64_t live_bytes = 0;
-  uint64_t peak_bytes = 0;
-  uint64_t total_bytes = 0;
-  int64_t live_count = 0;
-  int64_t total_count = 0;
+  std::string tag;           ///< "" for allocations without a tag
+  uint64_t live_bytes = 0;   ///< in use
+  uint64_t peak_bytes = 0;   ///< the most in use at once
+  uint64_t total_bytes = 0;  ///< of all allocations
+  int64_t live_count = 0;    ///< blocks in use
+  int64_t total_count = 0;   ///< allocations
 };
 
 namespace detail {

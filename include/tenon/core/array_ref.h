@@ -71,6 +71,7 @@ class Span {
   using const_iterator = T*;
 
   constexpr Span() noexcept = default;
+  /// The elements from `data` on, or those of an array.
   constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
   Span(int, size_t) = delete;  // {0, 2} is meant as a list, which would dangle
   template <size_t N>
@@ -85,14 +86,23 @@ class Span {
   TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
       : data_(container.data()), size_(container.size()) {}
 
+  /// The first element; may be null when there is none.
   constexpr T* data() const noexcept { return data_; }
+  /// How many elements there are.
   constexpr size_t size() const noexcept { return size_; }
+  /// Whether there is no element.
   constexpr bool empty() const noexcept { return size_ == 0; }
+  /// The first element, as an iterator.
   constexpr T* begin() const noexcept { return data_; }
+  /// Past the last element, as an iterator.
   constexpr T* end() const noexcept { return data_ + size_; }
+  /// Element `i`. Unchecked.
   constexpr T& operator[](size_t i) const noexcept { return data_[i]; }
+  /// The first element. Unchecked.
   constexpr T& front() const noexcept { return data_[0]; }
+  /// The last element. Unchecked.
   constexpr T& back() const noexcept { return data_[size_ - 1]; }
+  /// A copy of the elements.
   std::vector<value_type> vec() const { return std::vector<value_type>(begin(), end()); }
 
   friend constexpr bool operator==(Span a, Span b) noexcept {

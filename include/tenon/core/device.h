@@ -13,25 +13,25 @@ TENON_BEGIN_VALUES
 
 /// Kinds of memory, numbered as DLPack's DLDeviceType; Expr and Meta are tenon's additions.
 enum class DeviceType : int32_t {
-  CPU = 1,
-  CUDA = 2,
-  CUDAHost = 3,  ///< pinned host memory
-  OpenCL = 4,
-  Vulkan = 7,
-  Metal = 8,
-  VPI = 9,
-  ROCM = 10,
-  ROCMHost = 11,
-  ExtDev = 12,  ///< the program's own device, not in this list
-  CUDAManaged = 13,
-  OneAPI = 14,
-  WebGPU = 15,
-  Hexagon = 16,
-  MAIA = 17,
-  Trn = 18,         ///< AWS Trainium
-  Expr = 126,       ///< expressions instead of data
-  Meta = 127,       ///< shape and type without data
-  Template = Meta,  ///< the old name of Meta
+  CPU = 1,           ///< memory of the host
+  CUDA = 2,          ///< memory of NVIDIA's GPUs
+  CUDAHost = 3,      ///< pinned host memory
+  OpenCL = 4,        ///< an OpenCL buffer, whose handle the pointer is
+  Vulkan = 7,        ///< a Vulkan buffer, whose handle the pointer is
+  Metal = 8,         ///< memory of Apple's GPUs, whose handle the pointer is
+  VPI = 9,           ///< a Verilog simulator's buffer
+  ROCM = 10,         ///< memory of AMD's GPUs
+  ROCMHost = 11,     ///< pinned host memory of ROCm
+  ExtDev = 12,       ///< the program's own device, not in this list
+  CUDAManaged = 13,  ///< CUDA memory that host and GPU reach
+  OneAPI = 14,       ///< unified shared memory of Intel's oneAPI
+  WebGPU = 15,       ///< a WebGPU buffer, whose handle the pointer is
+  Hexagon = 16,      ///< memory of Qualcomm's Hexagon processors
+  MAIA = 17,         ///< memory of Microsoft's MAIA accelerators
+  Trn = 18,          ///< AWS Trainium
+  Expr = 126,        ///< expressions instead of data
+  Meta = 127,        ///< shape and type without data
+  Template = Meta,   ///< the old name of Meta
 };
 
 TENON_END_NAMESPACE
@@ -78,6 +78,7 @@ TENON_BEGIN_VALUES
 class Device {
  public:
   constexpr Device() noexcept = default;
+  /// A kind of memory, and which of the devices of this kind.
   /// Errors: InvalidArgument for an index below −1, or above 0 for the CPU.
   TENON_DETAIL_RAISES constexpr Device(DeviceType type, int32_t index = -1)
       : type_(type), index_(index < 0 ? 0 : index) {
@@ -132,9 +133,13 @@ class Device {
     detail::raise_if("Device", error);
   }
 
+  /// The kind of memory.
   constexpr DeviceType type() const noexcept { return type_; }
+  /// Which device of this kind, from 0 on.
   constexpr int32_t index() const noexcept { return index_; }
+  /// Whether this is the host's memory.
   constexpr bool is_cpu() const noexcept { return type_ == DeviceType::CPU; }
+  /// Whether this is a GPU's memory; false for CUDAHost and CUDAManaged.
   constexpr bool is_cuda() const noexcept { return type_ == DeviceType::CUDA; }
 
   /// Whether the host may read and write this memory through a pointer.

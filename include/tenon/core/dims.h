@@ -254,6 +254,7 @@ class DimOrder;
 class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:
   Dims() noexcept = default;
+  /// The values of a list such as `{2, 3}`, a span or a range.
   Dims(std::initializer_list<detail::DimArg> values) noexcept { copy(values); }
   Dims(ArrayRef<int64_t> values) noexcept : InlineArray(values) {}
   template <class C,
@@ -304,8 +305,10 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
 /// not convert to Dims, so strides cannot pass for sizes.
 class Strides {
  public:
+  /// The strides, in elements, of a list such as `{3, 1}` or of Dims.
   Strides(std::initializer_list<detail::DimArg> values) noexcept : dims_(values) {}
   explicit Strides(Dims values) noexcept : dims_(std::move(values)) {}
+  /// The strides as a list.
   const Dims& dims() const noexcept TENON_LIFETIMEBOUND { return dims_; }
 
  private:
@@ -318,6 +321,7 @@ class Strides {
 class DimOrder : public detail::InlineArray<DimOrderType, TENON_INLINE_DIMS> {
  public:
   DimOrder() noexcept = default;
+  /// The dimension numbers of a list such as `{1, 0}`, a span or a range.
   DimOrder(std::initializer_list<detail::DimArg> values) noexcept : DimOrder(Dims(values)) {}
   DimOrder(ArrayRef<DimOrderType> values) noexcept : InlineArray(values) {}
   template <class C,

@@ -33,17 +33,17 @@ TENON_BEGIN_VALUES
 /// The kind of an error.
 /// Source: the kinds of ExecuTorch's runtime::Error that apply here, plus InUse and OutOfBounds.
 enum class Error : uint8_t {  // [[nodiscard]] in config.h
-  Ok = 0,
-  InvalidArgument,  ///< a value that the function cannot accept
-  InvalidType,      ///< a dtype that the function cannot accept, or a cast that canCast forbids
-  InvalidState,     ///< the object is undefined, has no data, or is read-only
-  NotSupported,     ///< a valid request that this tensor, device or build cannot fulfil
-  OutOfMemory,      ///< an allocation failed
-  OutOfBounds,      ///< an index or a region beyond the tensor
-  InUse,            ///< the memory is still borrowed
-  NotFound,         ///< no such file, backend or name
-  AccessFailed,     ///< reading or writing failed
-  Internal,         ///< a bug in tenon
+  Ok = 0,                     ///< no error
+  InvalidArgument,            ///< a value that the function cannot accept
+  InvalidType,   ///< a dtype that the function cannot accept, or a cast that canCast forbids
+  InvalidState,  ///< the object is undefined, has no data, or is read-only
+  NotSupported,  ///< a valid request that this tensor, device or build cannot fulfil
+  OutOfMemory,   ///< an allocation failed
+  OutOfBounds,   ///< an index or a region beyond the tensor
+  InUse,         ///< the memory is still borrowed
+  NotFound,      ///< no such file, backend or name
+  AccessFailed,  ///< reading or writing failed
+  Internal,      ///< a bug in tenon
 };
 
 TENON_END_NAMESPACE
@@ -185,6 +185,7 @@ inline Error add_context_if(const char* function, Error error) noexcept {
 /// Thrown by tenon. what() is the full message, "zeros: size -1 of dimension 0 is negative".
 class TENON_EXPORT Exception : public std::runtime_error {
  public:
+  /// An error with its full message.
   Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
   /// The code; puts the text back as the thread's, so that a function may return the code.
   Error error() const noexcept {

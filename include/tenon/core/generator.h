@@ -80,9 +80,9 @@ class Generator {
 
   /// Store it to continue the sequence later, or to repeat it.
   struct State {
-    uint64_t seed = 0;
-    uint64_t offset = 0;  ///< in elements
-    uint32_t version = kVersion;
+    uint64_t seed = 0;            ///< which of the sequences
+    uint64_t offset = 0;          ///< in elements
+    uint32_t version = kVersion;  ///< of the numbers: kVersion
   };
 
   /// Seeded by the system, differently each time.
@@ -90,6 +90,7 @@ class Generator {
   explicit constexpr Generator(uint64_t seed, uint64_t offset = 0) noexcept
       : seed_(seed), offset_(offset) {}
 
+  /// The seed that was given, or that the system gave.
   constexpr uint64_t seed() const noexcept { return seed_; }
   /// Elements made since the seed was set.
   constexpr uint64_t offset() const noexcept { return offset_; }
@@ -99,7 +100,9 @@ class Generator {
   /// Sets the offset, the position in the sequence.
   constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
 
+  /// Seed and offset, for set_state().
   constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
+  /// Continues where the state was taken.
   /// Errors: NotSupported for a state of another version; the generator stays as it was.
   [[nodiscard]] Error set_state(const State& state) noexcept {
     if (state.version != kVersion) {

@@ -286,6 +286,7 @@ class complex {
   using value_type = T;
 
   complex() = default;
+  /// A number of its parts, or from any class with real() and imag(), such as std::complex.
   constexpr complex(T real, T imag = T()) noexcept : real_(real), imag_(imag) {}
   template <class C, class = std::enable_if_t<
                          std::is_convertible_v<decltype(std::declval<const C&>().real()), T> &&
@@ -293,7 +294,9 @@ class complex {
   constexpr complex(const C& other) noexcept
       : real_(static_cast<T>(other.real())), imag_(static_cast<T>(other.imag())) {}
 
+  /// The real part.
   constexpr T real() const noexcept { return real_; }
+  /// The imaginary part.
   constexpr T imag() const noexcept { return imag_; }
 
   /// To std::complex, c10::complex, …; the constructor above converts between tenon's types.

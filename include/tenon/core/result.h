@@ -15,6 +15,7 @@ TENON_BEGIN_NAMESPACE
 
 /// The type of `none`, an argument left out.
 struct None {};
+/// An argument left out: `slice(t, 0, none, 3)` begins at the first.
 inline constexpr None none{};
 
 namespace detail {
@@ -78,6 +79,7 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
+  /// A success.
   Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
 
   /// A failure. Takes the text that the failed function left, else uses the error's name. Error::Ok
@@ -110,7 +112,9 @@ class [[nodiscard]] Result {
     detail::heap_release(message_);
   }
 
+  /// Whether there is a value.
   bool ok() const noexcept { return error_ == Error::Ok; }
+  /// As ok(), for `if (result)`. Not of a Result<bool>.
   template <class U = T, std::enable_if_t<!std::is_same_v<U, bool>, int> = 0>
   explicit operator bool() const noexcept {
     return ok();
@@ -139,9 +143,12 @@ class [[nodiscard]] Result {
     return message_ != nullptr ? message_ : toString(error_);
   }
 
+  /// The value.
+  /// Errors: that of a failed result, raised.
   T& value() & TENON_LIFETIMEBOUND { return check(), value_; }
   const T& value() const& TENON_LIFETIMEBOUND { return check(), value_; }
   T&& value() && TENON_LIFETIMEBOUND { return check(), std::move(value_); }
+  /// As value().
   T& operator*() & TENON_LIFETIMEBOUND { return value(); }
   const T& operator*() const& TENON_LIFETIMEBOUND { return value(); }
   T&& operator*() && TENON_LIFETIMEBOUND { return std::move(*this).value(); }
@@ -191,6 +198,8 @@ class [[nodiscard]] Result {
                 std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>
   operator UseValueOrCheckOk() const
       TENON_MISTAKE("a Result is not a value: use .value(), which raises its error, or check ok()");
+  /// A member of the value.
+  /// Errors: as value()'s.
   T* operator->() TENON_LIFETIMEBOUND { return &value(); }
   const T* operator->() const TENON_LIFETIMEBOUND { return &value(); }
 

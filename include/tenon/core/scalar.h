@@ -50,6 +50,7 @@ TENON_BEGIN_OWN
 /// Source: c10::Scalar.
 class Scalar {
  public:
+  /// 0, or the value of any element type.
   Scalar() noexcept : Scalar(int64_t{0}) {}
   template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
   Scalar(T value) noexcept {
@@ -73,11 +74,15 @@ class Scalar {
   template <class S, std::enable_if_t<detail::IsForeignScalar<S>::value, int> = 0>
   Scalar(const S& value) : Scalar(from_foreign(value)) {}
 
+  /// Whether this holds a bool.
   bool isBoolean() const noexcept { return kind_ == Kind::Bool; }
+  /// Whether this holds an integer, or a bool if `includeBool`.
   bool isIntegral(bool includeBool) const noexcept {
     return is_integer() || (includeBool && isBoolean());
   }
+  /// Whether this holds a real floating number.
   bool isFloatingPoint() const noexcept { return kind_ == Kind::Double; }
+  /// Whether this holds a complex number.
   bool isComplex() const noexcept { return kind_ == Kind::Pair; }
 
   /// Bool, Long (UInt64 above its range), Double or ComplexDouble.

@@ -23,37 +23,37 @@ TENON_BEGIN_OWN
 /// for ExecuTorch, ATen and their files. c10's quantised and bit types are declared for code that
 /// compares with them; like Undefined they are not valid, and no tensor has them.
 enum class ScalarType : int8_t {
-  Byte = 0,
-  Char = 1,
-  Short = 2,
-  Int = 3,
-  Long = 4,
-  Half = 5,
-  Float = 6,
-  Double = 7,
-  ComplexHalf = 8,
-  ComplexFloat = 9,
-  ComplexDouble = 10,
-  Bool = 11,
-  QInt8 = 12,
-  QUInt8 = 13,
-  QInt32 = 14,
-  BFloat16 = 15,
-  QUInt4x2 = 16,
-  QUInt2x4 = 17,
-  Bits1x8 = 18,
-  Bits2x4 = 19,
-  Bits4x2 = 20,
-  Bits8 = 21,
-  Bits16 = 22,
-  Float8_e5m2 = 23,
-  Float8_e4m3fn = 24,
-  Float8_e5m2fnuz = 25,
-  Float8_e4m3fnuz = 26,
-  UInt16 = 27,
-  UInt32 = 28,
-  UInt64 = 29,
-  Undefined = 46,  // as in ExecuTorch 1.5 and torch 2.13; never stored in a tensor
+  Byte = 0,              ///< uint8_t
+  Char = 1,              ///< int8_t
+  Short = 2,             ///< int16_t
+  Int = 3,               ///< int32_t
+  Long = 4,              ///< int64_t
+  Half = 5,              ///< 16-bit IEEE 754 floating
+  Float = 6,             ///< float
+  Double = 7,            ///< double
+  ComplexHalf = 8,       ///< two Halves
+  ComplexFloat = 9,      ///< two floats
+  ComplexDouble = 10,    ///< two doubles
+  Bool = 11,             ///< bool, a byte that is 0 or 1
+  QInt8 = 12,            ///< quantised int8_t; not valid
+  QUInt8 = 13,           ///< quantised uint8_t; not valid
+  QInt32 = 14,           ///< quantised int32_t; not valid
+  BFloat16 = 15,         ///< the upper half of a float
+  QUInt4x2 = 16,         ///< two quantised numbers of 4 bits; not valid
+  QUInt2x4 = 17,         ///< four quantised numbers of 2 bits; not valid
+  Bits1x8 = 18,          ///< eight single bits; not valid
+  Bits2x4 = 19,          ///< four pairs of bits; not valid
+  Bits4x2 = 20,          ///< two groups of 4 bits; not valid
+  Bits8 = 21,            ///< 8 bits without a meaning; not valid
+  Bits16 = 22,           ///< 16 bits without a meaning; not valid
+  Float8_e5m2 = 23,      ///< 8 bits: 5 of exponent, 2 of mantissa
+  Float8_e4m3fn = 24,    ///< 8 bits: 4 of exponent, 3 of mantissa; no infinities
+  Float8_e5m2fnuz = 25,  ///< as Float8_e5m2, without infinities and negative zero
+  Float8_e4m3fnuz = 26,  ///< as Float8_e4m3fn, without negative zero
+  UInt16 = 27,           ///< uint16_t
+  UInt32 = 28,           ///< uint32_t
+  UInt64 = 29,           ///< uint64_t
+  Undefined = 46,        ///< no type: as in ExecuTorch 1.5 and torch 2.13
 };
 
 #if defined(__GNUC__)
@@ -322,6 +322,7 @@ constexpr bool isFloatingType(ScalarType type) noexcept {
          (type >= ScalarType::Float8_e5m2 && type <= ScalarType::Float8_e4m3fnuz);
 }
 
+/// Whether elements have a real and an imaginary part.
 /// Source: c10::isComplexType.
 constexpr bool isComplexType(ScalarType type) noexcept {
   return type >= ScalarType::ComplexHalf && type <= ScalarType::ComplexDouble;

@@ -16,8 +16,8 @@ TENON_BEGIN_NAMESPACE
 /// The offsets, relative to element 0, of the lowest and highest elements that a shape reaches.
 /// Both are inclusive; a shape without elements has min 0 and max -1.
 struct OffsetRange {
-  ptrdiff_t min = 0;
-  ptrdiff_t max = -1;
+  ptrdiff_t min = 0;   ///< of the lowest element
+  ptrdiff_t max = -1;  ///< of the highest element
 };
 
 namespace detail {

@@ -16,14 +16,15 @@ TENON_BEGIN_VALUES
 /// `data` is element 0, which with a negative stride is not the lowest address. Strides are in
 /// elements.
 struct TensorView {
-  void* data = nullptr;
-  ScalarType type = ScalarType::Undefined;
-  Device device;
-  ArrayRef<int64_t> sizes;
-  ArrayRef<int64_t> strides;
+  void* data = nullptr;                     ///< element 0
+  ScalarType type = ScalarType::Undefined;  ///< the dtype
+  Device device;                            ///< where the memory is
+  ArrayRef<int64_t> sizes;                  ///< one for each dimension
+  ArrayRef<int64_t> strides;                ///< in elements, as many as sizes
 
   /// `type`, in a Tensor's words.
   ScalarType dtype() const noexcept { return type; }
+  /// `type`, in ATen's words.
   ScalarType scalar_type() const noexcept { return type; }
 };
 
@@ -33,15 +34,17 @@ struct TensorView {
 /// Ownership: its lists; none of the memory. Out of memory for lists of more dimensions than
 /// TENON_INLINE_DIMS, they are empty, and their error() says so.
 struct ViewWithLists {
-  void* data = nullptr;
-  ScalarType type = ScalarType::Undefined;
-  Device device;
-  Dims sizes;
-  Dims strides;
+  void* data = nullptr;                     ///< element 0
+  ScalarType type = ScalarType::Undefined;  ///< the dtype
+  Device device;                            ///< where the memory is
+  Dims sizes;                               ///< one for each dimension
+  Dims strides;                             ///< in elements, as many as sizes
 
   /// `type`, in a Tensor's words.
   ScalarType dtype() const noexcept { return type; }
+  /// `type`, in ATen's words.
   ScalarType scalar_type() const noexcept { return type; }
+  /// A view that refers to these lists.
   operator TensorView() const& noexcept TENON_LIFETIMEBOUND {
     return {data, type, device, sizes, strides};
   }

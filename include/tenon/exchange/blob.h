@@ -22,16 +22,16 @@ TENON_BEGIN_NAMESPACE
 struct Blob {
   /// Element 0, on any device. Null without elements and for a placeholder.
   void* data = nullptr;
-  Dims sizes = {};
+  Dims sizes = {};  ///< one for each dimension
   /// In elements, of any value; empty for contiguous memory.
   detail::StridesArg strides = {};
   /// Must be filled in: functions refuse an Undefined one.
   ScalarType dtype = ScalarType::Undefined;
-  Device device = {};
+  Device device = {};  ///< where the memory is
   /// In bytes; must be the dtype's. 0: not given.
   size_t element_size = 0;
-  bool readonly = false;
-  std::shared_ptr<const void> owner = nullptr;
+  bool readonly = false;                        ///< whether it must not be written
+  std::shared_ptr<const void> owner = nullptr;  ///< keeps the memory alive; null: the caller does
 
   /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. Read-only for a
   /// pointer to const. Empty strides mean contiguous memory.

@@ -23,19 +23,22 @@ TENON_BEGIN_NAMESPACE
 /// DLPack's structs and constants, under their own names.
 namespace dlpack {
 
+/// A version of DLPack's structs.
 struct DLPackVersion {
-  uint32_t major;
-  uint32_t minor;
+  uint32_t major;  ///< other layouts
+  uint32_t minor;  ///< additions
 };
 
 /// The version of exported structs.
 inline constexpr DLPackVersion kDLPackVersion{1, 3};
 
+/// DLPack's device.
 struct DLDevice {
   int32_t device_type;  ///< a number of DeviceType
   int32_t device_id;    ///< 0 for memory that the host reads
 };
 
+/// DLPack's dtype.
 struct DLDataType {
   uint8_t code;    ///< a number of DLDataTypeCode
   uint8_t bits;    ///< of one lane
@@ -44,27 +47,28 @@ struct DLDataType {
 
 /// Codes of DLDataType.
 enum DLDataTypeCode : uint8_t {
-  kDLInt = 0,
-  kDLUInt = 1,
-  kDLFloat = 2,
-  kDLBfloat = 4,
-  kDLComplex = 5,
-  kDLBool = 6,
-  kDLFloat8_e4m3fn = 10,
-  kDLFloat8_e4m3fnuz = 11,
-  kDLFloat8_e5m2 = 12,
-  kDLFloat8_e5m2fnuz = 13,
-  kDLFloat8_e8m0fnu = 14,  // these have no ScalarType, see PackedType
-  kDLFloat6_e2m3fn = 15,
-  kDLFloat6_e3m2fn = 16,
-  kDLFloat4_e2m1fn = 17,
+  kDLInt = 0,               ///< signed integers
+  kDLUInt = 1,              ///< unsigned integers
+  kDLFloat = 2,             ///< IEEE 754 floating
+  kDLBfloat = 4,            ///< BFloat16
+  kDLComplex = 5,           ///< pairs of floating numbers
+  kDLBool = 6,              ///< one byte, 0 or 1
+  kDLFloat8_e4m3fn = 10,    ///< ScalarType::Float8_e4m3fn
+  kDLFloat8_e4m3fnuz = 11,  ///< ScalarType::Float8_e4m3fnuz
+  kDLFloat8_e5m2 = 12,      ///< ScalarType::Float8_e5m2
+  kDLFloat8_e5m2fnuz = 13,  ///< ScalarType::Float8_e5m2fnuz
+  kDLFloat8_e8m0fnu = 14,   ///< without a ScalarType: see PackedType
+  kDLFloat6_e2m3fn = 15,    ///< see PackedType
+  kDLFloat6_e3m2fn = 16,    ///< see PackedType
+  kDLFloat4_e2m1fn = 17,    ///< see PackedType
 };
 
+/// Memory with its dtype and shape, without its owner.
 struct DLTensor {
-  void* data;  ///< null without elements; a handle on OpenCL, Vulkan, Metal, WebGPU
-  DLDevice device;
-  int32_t ndim;
-  DLDataType dtype;
+  void* data;            ///< null without elements; a handle on OpenCL, Vulkan, Metal, WebGPU
+  DLDevice device;       ///< where the memory is
+  int32_t ndim;          ///< how many dimensions
+  DLDataType dtype;      ///< of the elements
   int64_t* shape;        ///< `ndim` sizes in elements; may be null for ndim 0
   int64_t* strides;      ///< in elements; before 1.2, null for row-major
   uint64_t byte_offset;  ///< from `data` to element 0
@@ -72,43 +76,49 @@ struct DLTensor {
 
 /// A tensor with its owner, before DLPack 1.0.
 struct DLManagedTensor {
-  DLTensor dl_tensor;
-  void* manager_ctx;
+  DLTensor dl_tensor;                      ///< the memory
+  void* manager_ctx;                       ///< the producer's own
   void (*deleter)(DLManagedTensor* self);  ///< releases all of it, `self` too; may be null
 };
 
-/// Flags of DLManagedTensorVersioned.
+/// Flag of a DLManagedTensorVersioned: its memory must not be written.
 inline constexpr uint64_t kDLPackReadOnly = 1;
+/// Flag: the producer made a copy.
 inline constexpr uint64_t kDLPackIsCopied = 2;
-/// Numbers of fewer than 8 bits have a byte each.
+/// Flag: numbers of fewer than 8 bits have a byte each.
 inline constexpr uint64_t kDLPackIsSubbyteTypePadded = 4;
 
 /// A tensor with its owner.
 struct DLManagedTensorVersioned {
-  DLPackVersion version;
-  void* manager_ctx;
-  void (*deleter)(DLManagedTensorVersioned* self);
-  uint64_t flags;
-  DLTensor dl_tensor;
+  DLPackVersion version;  ///< of this struct; first, so that a reader can refuse another major one
+  void* manager_ctx;      ///< the producer's own
+  void (*deleter)(DLManagedTensorVersioned* self);  ///< releases all of it, `self` too; may be null
+  uint64_t flags;                                   ///< kDLPackReadOnly and others
+  DLTensor dl_tensor;                               ///< the memory
 };
 
 /// The first fields of a DLPackExchangeAPI, which are the same in every major version.
 struct DLPackExchangeAPIHeader {
-  DLPackVersion version;
-  DLPackExchangeAPIHeader* prev_api;
+  DLPackVersion version;              ///< of the struct behind this header
+  DLPackExchangeAPIHeader* prev_api;  ///< an older version of it, or null
 };
 
 /// How Python's tensor types exchange tensors without Python calls: a capsule "dlpack_exchange_api"
 /// in the type's attribute __dlpack_c_exchange_api__. Functions return 0, or -1 with an error set.
 struct DLPackExchangeAPI {
-  DLPackExchangeAPIHeader header;
+  DLPackExchangeAPIHeader header;  ///< its version
+  /// Allocates a tensor like `prototype`.
   int (*managed_tensor_allocator)(DLTensor* prototype, DLManagedTensorVersioned** out,
                                   void* error_context,
                                   void (*set_error)(void* error_context, const char* kind,
                                                     const char* message));
+  /// Exports a Python object. Waits for no stream.
   int (*managed_tensor_from_py_object_no_sync)(void* object, DLManagedTensorVersioned** out);
+  /// Makes a Python object, and takes the tensor. Waits for no stream.
   int (*managed_tensor_to_py_object_no_sync)(DLManagedTensorVersioned* tensor, void** out);
+  /// Describes a Python object's memory, which it keeps. Waits for no stream.
   int (*dltensor_from_py_object_no_sync)(void* object, DLTensor* out);
+  /// The stream on which the library works on a device.
   int (*current_work_stream)(int32_t device_type, int32_t device_id, void** out);
 };
 
@@ -160,6 +170,7 @@ inline constexpr bool is_same_layout_v = sizeof(M) == sizeof(Own) &&
 
 /// Releases a struct of any header.
 struct DLPackDeleter {
+  /// Calls the deleter of the struct, if it has one.
   template <class Managed, detail::IfManaged<Managed> = 0>
   TENON_CALLS_ALIKE void operator()(Managed* managed) const noexcept {
     if (managed != nullptr && managed->deleter != nullptr) managed->deleter(managed);
@@ -167,12 +178,13 @@ struct DLPackDeleter {
 };
 /// Owns a struct: `DLPackPtr p(to_dlpack(t))`; p.release() passes it on.
 using DLPackPtr = std::unique_ptr<dlpack::DLManagedTensorVersioned, DLPackDeleter>;
+/// As DLPackPtr, of a struct without a version.
 using DLPackLegacyPtr = std::unique_ptr<dlpack::DLManagedTensor, DLPackDeleter>;
 
 /// A broken rule.
 struct DLPackViolation {
-  Error error;  ///< the error that from_dlpack() reports
-  std::string message;
+  Error error;          ///< the error that from_dlpack() reports
+  std::string message;  ///< which rule, and what was found
 };
 
 namespace detail {

@@ -14,7 +14,7 @@ TENON_BEGIN_NAMESPACE
 /// low half, and four of 6 bits are in three bytes.
 /// Source: DLPack 1.1; ml_dtypes, for names and values.
 enum class PackedType : uint8_t {
-  Undefined,
+  Undefined,       ///< no packed type
   Float4_e2m1fn,   ///< ±{0, 0.5, 1, 1.5, 2, 3, 4, 6}: safetensors' F4, torch's float4_e2m1fn_x2
   Float6_e2m3fn,   ///< up to ±7.5: safetensors' F6_E2M3
   Float6_e3m2fn,   ///< up to ±28: safetensors' F6_E3M2

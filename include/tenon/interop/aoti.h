@@ -45,6 +45,8 @@ TENON_BEGIN_NAMESPACE
 /// Source: torch::inductor::AOTIModelPackageLoader.
 class TENON_EXPORT AotiModule final : public Module {
  public:
+  /// A model at a path, which load() reads.
+  /// Ownership: borrows `memory`, in which outputs are made.
   explicit AotiModule(std::string path, Backend* memory = nullptr) noexcept
       : Module(memory), memory_(memory), path_(std::move(path)) {}
   /// Shares a model that is loaded.

@@ -55,6 +55,7 @@ class ArrowBatch {
     return detail::add_context("ArrowBatch::open", error);
   }
 
+  /// Of every column; 0 before open().
   int64_t rows() const noexcept { return array_ == nullptr ? 0 : array_->value.length; }
   /// The number of columns.
   size_t size() const noexcept { return infos().size(); }

@@ -122,6 +122,8 @@ struct ExecutorchFile {
 /// Source: executorch::extension::Module, whose outputs the next run overwrites.
 class TENON_EXPORT ExecuTorchModule final : public Module {
  public:
+  /// A program at a path, which load() reads.
+  /// Ownership: borrows `memory`, in which outputs are made.
   explicit ExecuTorchModule(std::string path) : ExecuTorchModule(std::move(path), host_backend()) {}
   ExecuTorchModule(std::string path, Backend& memory)
       : ExecuTorchModule(std::move(path), ExecuTorchOptions(), memory) {}

@@ -101,6 +101,7 @@ class Gguf {
     return detail::add_context("Gguf::open", error);
   }
 
+  /// How many tensors the file has.
   size_t size() const noexcept { return infos().size(); }
   /// The descriptions of all tensors; valid as long as this object.
   ArrayRef<GgufInfo> infos() const noexcept TENON_LIFETIMEBOUND {

@@ -13,7 +13,10 @@ TENON_BEGIN_NAMESPACE
 namespace mpi {
 
 /// Whether ranks compare their calls before data moves, see Communicator.
-enum class Check : uint8_t { None, Shapes };
+enum class Check : uint8_t {
+  None,    ///< what does not agree is MPI's error, or goes unnoticed
+  Shapes,  ///< functions, dtypes and shapes are compared first: an error on all ranks
+};
 
 /// The ranks of an MPI communicator. Move-only. Destroying it, or assigning to it, frees the
 /// communicator, which is collective; after MPI_Finalize nothing is freed.
@@ -59,13 +62,14 @@ enum class Check : uint8_t { None, Shapes };
 /// Source: boost::mpi::communicator, mpi4py.MPI.Comm.
 class Communicator {
  public:
-  /// A duplicate of `comm`. Collective. try_make() returns a Result.
+  /// A duplicate of `comm`. Collective.
   /// Errors, raised: InvalidState (MPI is not initialised, or finalised), InvalidArgument
   /// (MPI_COMM_NULL; an intercommunicator), OutOfMemory. If MPI has no more communicators, the
   /// error handler of `comm` is called.
   explicit Communicator(MPI_Comm comm = MPI_COMM_WORLD, Check check = Check::None) {
     detail::raise_if("Communicator", ranks_.make(comm, check == Check::Shapes));
   }
+  /// The constructor in a form that returns a Result.
   static Result<Communicator> try_make(MPI_Comm comm = MPI_COMM_WORLD,
                                        Check check = Check::None) noexcept {
     Communicator made{Empty()};
@@ -74,10 +78,13 @@ class Communicator {
     return made;
   }
 
+  /// The number of this process, from 0 on.
   int rank() const noexcept { return ranks_.rank; }
+  /// How many processes there are.
   int size() const noexcept { return ranks_.size; }
   /// The duplicate, valid while this lives; MPI_COMM_NULL after it was moved from.
   MPI_Comm get() const noexcept { return ranks_.comm ? ranks_.comm.get() : MPI_COMM_NULL; }
+  /// Whether it was made with Check::Shapes.
   bool checks_shapes() const noexcept { return ranks_.records != nullptr; }
 
   // --- Point to point: each message is one tensor -----------------------------------------------

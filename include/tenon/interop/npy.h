@@ -150,7 +150,9 @@ struct FromNpy {
   const char* function;
 
   /// Reads the content of a .npy file from memory.
-  /// Ownership: copies. Otherwise like read_npy(), without errors of files.
+  /// Ownership: copies.
+  /// Errors: those of read_npy(), without errors of files.
+  /// Cost: O(bytes).
   Out operator()(const void* bytes, size_t nbytes, size_t* offset = nullptr) const {
     return read(bytes, nbytes, ScalarType::Undefined, offset);
   }

@@ -27,7 +27,7 @@ struct NpzInfo {
   Dims sizes;                  ///< in elements of the file's dtype
   uint64_t nbytes = 0;         ///< of the .npy file
   uint64_t packed_nbytes = 0;  ///< the same in the archive
-  bool is_deflated = false;
+  bool is_deflated = false;    ///< whether the archive compresses it
   /// Whether get() copies even with NpyMemory::Map: the array is deflated, misaligned, or in the
   /// other byte order.
   bool is_copied = false;
@@ -78,6 +78,7 @@ class NpzFile {
     return detail::add_context("NpzFile::open", error);
   }
 
+  /// How many arrays the file has.
   size_t size() const noexcept { return contents_ == nullptr ? 0 : contents_->entries.size(); }
   /// The descriptions of all arrays, valid as long as this object. Reads all headers. An array
   /// whose header cannot be read has no dtype; get() returns the error.

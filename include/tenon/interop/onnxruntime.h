@@ -141,6 +141,8 @@ struct OnnxPorts {
 /// Source: OrtApi::Run.
 class TENON_EXPORT OnnxModule final : public Module {
  public:
+  /// A model at a path, which load() reads.
+  /// Ownership: borrows `options` until then.
   explicit OnnxModule(std::string path, const OrtSessionOptions* options = nullptr) noexcept
       : path_(std::move(path)), options_(options) {}
   /// A model in memory: a contiguous tensor of its bytes.

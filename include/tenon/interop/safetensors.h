@@ -77,6 +77,7 @@ class SafeTensors {
     return detail::add_context("SafeTensors::open", error);
   }
 
+  /// How many tensors the file has.
   size_t size() const noexcept { return infos().size(); }
   /// The descriptions of all tensors; valid as long as this object.
   ArrayRef<SafeTensorInfo> infos() const noexcept TENON_LIFETIMEBOUND {

@@ -51,8 +51,11 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// How a tensor may use its memory. ReadOnly: mapping and tensor are read-only.
-enum class ShmAccess : uint8_t { ReadOnly = O_RDONLY, ReadWrite = O_RDWR };
+/// How a tensor may use its memory.
+enum class ShmAccess : uint8_t {
+  ReadOnly = O_RDONLY,  ///< mapping and tensor are read-only
+  ReadWrite = O_RDWR,   ///< writes show in all processes
+};
 
 namespace detail {
 

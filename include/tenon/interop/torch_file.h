@@ -81,6 +81,7 @@ class TorchFile {
     return detail::add_context("TorchFile::open", error);
   }
 
+  /// How many tensors the file has.
   size_t size() const noexcept { return infos().size(); }
   /// The descriptions of all tensors, in the file's order; valid as long as this object.
   ArrayRef<TorchTensorInfo> infos() const noexcept TENON_LIFETIMEBOUND {

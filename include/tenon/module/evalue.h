@@ -57,6 +57,7 @@ struct TextList : ValueList<std::string_view> {
 /// Source: executorch::runtime::EValue, which borrows texts and lists; c10::IValue.
 class EValue {
  public:
+  /// None, or a value of any type that converts.
   EValue() noexcept {}  // NOLINT: None holds nothing
   EValue(None) noexcept {}
   template <class T, std::enable_if_t<detail::is_value_v<T>, int> = 0>
@@ -90,7 +91,9 @@ class EValue {
     return has_list() && list_->copy != nullptr ? list_->copy(*this, copy) : Error::Ok;
   }
 
+  /// What it holds.
   ValueKind kind() const noexcept { return kind_; }
+  /// Whether it holds a value of that kind; isScalar(): an Int, a Double or a Bool. @{
   bool isNone() const noexcept { return kind() == ValueKind::None; }
   bool isTensor() const noexcept { return kind() == ValueKind::Tensor; }
   bool isInt() const noexcept { return kind() == ValueKind::Int; }
@@ -104,9 +107,10 @@ class EValue {
   bool isDoubleList() const noexcept { return kind() == ValueKind::DoubleList; }
   bool isBoolList() const noexcept { return kind() == ValueKind::BoolList; }
   bool isStringList() const noexcept { return kind() == ValueKind::StringList; }
+  ///@}
 
-  // Raise InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for any other kind. Returned
-  // references, texts and lists are valid while an EValue shares them.
+  /// The tensor; a reference is valid while an EValue shares it, as texts and lists are.
+  /// Errors: InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for another kind.
   Tensor& toTensor() & TENON_LIFETIMEBOUND {
     return const_cast<Tensor&>(std::as_const(*this).toTensor());
   }
@@ -117,23 +121,29 @@ class EValue {
     kind_ = ValueKind::None;  // a moved-from EValue holds nothing
     return tensor;
   }
+  /// The number. @{
   int64_t toInt() const { return get<ValueKind::Int>(); }
   double toDouble() const { return get<ValueKind::Double>(); }
   bool toBool() const { return get<ValueKind::Bool>(); }
+  ///@}
   /// An Int, a Double or a Bool.
   Scalar toScalar() const {
     if (!isScalar()) raise_kind("Scalar");
     return scalar();
   }
-  /// Zero-terminated.
+  /// The text, zero-terminated.
   std::string_view toString() const TENON_LIFETIMEBOUND { return get<ValueKind::String>(); }
+  /// The tensors.
   ArrayRef<Tensor> toTensorList() const TENON_LIFETIMEBOUND { return get<ValueKind::TensorList>(); }
+  /// The tensors, undefined ones for None.
   ArrayRef<Tensor> toOptionalTensorList() const TENON_LIFETIMEBOUND {
     return get<ValueKind::OptionalTensorList>();
   }
+  /// The numbers. @{
   ArrayRef<int64_t> toIntList() const TENON_LIFETIMEBOUND { return get<ValueKind::IntList>(); }
   ArrayRef<double> toDoubleList() const TENON_LIFETIMEBOUND { return get<ValueKind::DoubleList>(); }
   ArrayRef<bool> toBoolList() const TENON_LIFETIMEBOUND { return get<ValueKind::BoolList>(); }
+  ///@}
   /// A StringList, or a String as a list of one. Each text is zero-terminated.
   ArrayRef<std::string_view> toStringList() const TENON_LIFETIMEBOUND {
     return get<ValueKind::StringList>();

@@ -124,6 +124,8 @@ class TENON_EXPORT Module {
     if (error != Error::Ok) return error;
     return value;
   }
+  /// The outputs of the last run of a method.
+  /// Errors: as of get_output().
   Result<std::vector<EValue>> get_outputs(std::string_view method = "forward") {
     return collect("get_outputs", method, nullptr);
   }

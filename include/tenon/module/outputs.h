@@ -173,6 +173,7 @@ class Outputs {
   /// Makes tensors in `memory`; if null, in the thread's default backend.
   explicit Outputs(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
+  /// How many outputs there are, as far as is known.
   size_t size() const noexcept { return values_.size(); }
   /// Sets the number of outputs, for a module that does not know it.
   /// Errors: OutOfMemory; InvalidArgument for fewer than were set.
@@ -212,6 +213,7 @@ class Outputs {
 
   // For tenon's modules.
 
+  /// Whether a tensor was set for output i.
   bool is_set(size_t i) const noexcept { return i < set_.size() && set_[i].defined(); }
   /// Sets the tensor for output i; an undefined tensor removes it.
   Error set(size_t i, const Tensor& tensor) noexcept {
@@ -232,6 +234,7 @@ class Outputs {
     inputs_ = inputs;
     return Error::Ok;
   }
+  /// Drops the outputs of the last run.
   void clear() noexcept {
     for (EValue& value : values_) value = EValue();
   }

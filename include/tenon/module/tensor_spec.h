@@ -34,6 +34,7 @@ struct TensorSpec {
 
   /// `type`, in a Tensor's words.
   ScalarType dtype() const noexcept { return type; }
+  /// `type`, in ATen's words.
   ScalarType scalar_type() const noexcept { return type; }
 
   /// Checks a tensor.
@@ -56,6 +57,7 @@ Error check_supported(const ValueSpec& spec, const EValue& value) noexcept;
 /// Requirements on an input or an output: a tensor by a spec, any tensor, or another kind of value.
 struct ValueSpec {
   ValueSpec() noexcept = default;
+  /// A tensor by a spec.
   ValueSpec(TensorSpec spec) noexcept : tensor(std::move(spec)), is_described(true) {}
   ValueSpec(detail::Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
     tensor.name = std::move(name);
@@ -66,11 +68,11 @@ struct ValueSpec {
     tensor.name = std::move(name);
   }
 
-  ValueKind kind = ValueKind::Tensor;
+  ValueKind kind = ValueKind::Tensor;  ///< which kind of value
   /// Requirements if kind is Tensor and is_described is set; the name is used for all kinds. For a
   /// StringList of OnnxModule's, the sizes and their names of the text tensor.
   TensorSpec tensor;
-  bool is_described = false;
+  bool is_described = false;  ///< whether `tensor` has requirements; else any tensor is accepted
   /// Whether None is accepted too.
   bool is_optional = false;
   /// Whether a tensor of other strides is accepted: the module then copies it to the spec's
@@ -80,8 +82,10 @@ struct ValueSpec {
   /// the reason.
   bool is_supported = true;
 
+  /// The name of the input or output; "" for none.
   const char* name() const noexcept TENON_LIFETIMEBOUND { return tensor.name.c_str(); }
 
+  /// Checks a value.
   /// Errors: InvalidType (another kind), and those of TensorSpec::check().
   [[nodiscard]] Error check(const EValue& value) const noexcept {
     return detail::add_context_if("check", detail::check_value(*this, value));
@@ -94,19 +98,18 @@ struct ValueSpec {
   Error (*check_)(const ValueSpec&, const EValue&) noexcept = &detail::check_supported<>;
 };
 
+/// The specs of a method: a list such as `{{"image", spec}, ValueKind::Int}`, or a vector.
 using ValueSpecs = detail::ListArg<ValueSpec>;
 
 /// A method's description: refers to the module's lists, valid while the module lives and has not
 /// unloaded the method; `inputs` until describe_inputs() changes them.
 /// Source: executorch::runtime::MethodMeta.
 struct MethodMeta {
-  const char* name = "";
-  ArrayRef<ValueSpec> inputs;
-  ArrayRef<ValueSpec> outputs;
-  /// Whether the module knows its inputs, outputs. If not, the list is empty and nothing is
-  /// checked.
-  bool knows_inputs = false;
-  bool knows_outputs = false;
+  const char* name = "";        ///< of the method, "forward"
+  ArrayRef<ValueSpec> inputs;   ///< what a run takes
+  ArrayRef<ValueSpec> outputs;  ///< what it gives
+  bool knows_inputs = false;    ///< if not, `inputs` is empty and nothing is checked
+  bool knows_outputs = false;   ///< if not, `outputs` is empty
 };
 
 namespace detail {

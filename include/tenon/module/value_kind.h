@@ -21,18 +21,18 @@ TENON_BEGIN_NAMESPACE
 /// The kinds of values of an EValue.
 /// Source: executorch::runtime::Tag.
 enum class ValueKind : uint8_t {
-  None,
-  Tensor,
-  Int,     ///< int64_t
-  Double,  ///< double
-  Bool,
-  String,
-  TensorList,
+  None,                ///< no value
+  Tensor,              ///< a tensor, which may be undefined
+  Int,                 ///< int64_t
+  Double,              ///< double
+  Bool,                ///< bool
+  String,              ///< a text
+  TensorList,          ///< tensors
   OptionalTensorList,  ///< tensors, undefined for None
-  IntList,
-  DoubleList,
-  BoolList,
-  StringList,
+  IntList,             ///< integers
+  DoubleList,          ///< floating numbers
+  BoolList,            ///< bools
+  StringList,          ///< texts
 };
 
 #if defined(__GNUC__) && !defined(__clang__)

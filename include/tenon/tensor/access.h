@@ -39,6 +39,7 @@ Error check_tensor(const char* function, const TensorArg& tensor,
 
 }  // namespace detail
 
+/// Whether the shape may change.
 inline TensorShapeDynamism shape_dynamism(const ConstTensorArg& t) {
   return detail::defined_fields("shape_dynamism", t).dynamism;
 }
@@ -46,6 +47,7 @@ inline TensorShapeDynamism shape_dynamism(const ConstTensorArg& t) {
 inline Ownership ownership(const ConstTensorArg& t) {
   return detail::defined_fields("ownership", t).ownership;
 }
+/// Whether functions refuse to write to it.
 inline bool is_readonly(const ConstTensorArg& t) {
   return detail::defined_fields("is_readonly", t).readonly;
 }
@@ -58,6 +60,7 @@ inline DimOrder dim_order(const ConstTensorArg& t) {
   }
   return order;
 }
+/// Where the memory is.
 inline Device device(const ConstTensorArg& t) { return detail::defined_fields("device", t).device; }
 /// A view of the memory, sizes and strides, valid while the tensor lives and keeps its shape.
 /// Errors: InvalidState when the backend is gone.
@@ -115,6 +118,7 @@ inline Result<void*> try_mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) noexc
   TENON_TRY(detail::check_tensor("try_mutable_data_ptr", t, detail::check_writable_data));
   return detail::fields(t).data;
 }
+/// mutable_data_ptr() to elements of type T.
 /// Errors: those of const_data_ptr<T>(), and InvalidState for a read-only tensor.
 template <class T>
 T* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {

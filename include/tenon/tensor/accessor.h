@@ -29,13 +29,21 @@ class TensorAccessor {
   TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) noexcept
       : TensorAccessor(data, sizes, strides, std::make_index_sequence<N>()) {}
 
+  /// Element 0.
   T* data() const noexcept { return data_; }
+  /// The number of dimensions.
   static constexpr size_t rank() noexcept { return N; }
+  /// The size of dimension d.
+  /// Errors: OutOfBounds.
   int64_t size(size_t d) const { return sizes_[check_dim(d)]; }
   /// mdspan's name for size().
   int64_t extent(size_t d) const { return size(d); }
+  /// The stride of dimension d, in elements.
+  /// Errors: OutOfBounds.
   int64_t stride(size_t d) const { return strides_[check_dim(d)]; }
+  /// All sizes.
   ArrayRef<int64_t> sizes() const noexcept TENON_LIFETIMEBOUND { return sizes_; }
+  /// All strides, in elements.
   ArrayRef<int64_t> strides() const noexcept TENON_LIFETIMEBOUND { return strides_; }
 
   /// The accessor of the remaining dimensions, or the element if there is one dimension.
@@ -52,6 +60,7 @@ class TensorAccessor {
   /// For `for (auto row : a)`: the accessors of the rows, or the elements if there is one
   /// dimension. An iterator may outlive the accessor.
   Iterator begin() const noexcept { return {*this, 0}; }
+  /// Past the last row or element.
   Iterator end() const noexcept { return {*this, sizes_[0]}; }
 
   /// The element at N indices.
@@ -104,18 +113,23 @@ class TensorAccessor<T, N>::Iterator {
   using iterator_category =
       std::conditional_t<N == 1, std::forward_iterator_tag, std::input_iterator_tag>;
 
+  /// Row or element i of an accessor; without one, an iterator to assign to.
   Iterator() noexcept : Iterator({nullptr, kNone, kNone}, 0) {}
   Iterator(const TensorAccessor& over, int64_t i) noexcept : over_(over), i_(i) {}
 
+  /// The row, an accessor of one dimension less, or the element.
   reference operator*() const { return over_[i_]; }
+  /// A member of the element.
   template <class R = reference, std::enable_if_t<std::is_lvalue_reference_v<R>, int> = 0>
   std::remove_reference_t<R>* operator->() const {
     return &**this;
   }
+  /// Moves to the next row or element.
   Iterator& operator++() noexcept { return ++i_, *this; }
   Iterator operator++(int) noexcept { return {over_, i_++}; }
   /// Compares iterators of one accessor.
   bool operator==(const Iterator& other) const noexcept { return i_ == other.i_; }
+  /// Whether they are at other rows or elements.
   bool operator!=(const Iterator& other) const noexcept { return i_ != other.i_; }
 
  private:

@@ -51,10 +51,12 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 /// tensors of a range, and change the length of a random-access range. Allocates nothing.
 class TensorArgs {
  public:
+  /// What for_each() calls.
   using Function = detail::FunctionRef<Error(size_t i, const ConstTensorArg& tensor)>;
 
   TensorArgs(const TensorArgs&) = delete;
   TensorArgs& operator=(const TensorArgs&) = delete;
+  /// A brace list, or a range, of tensors.
   // By reference, so that the list, to which this points, lives as long as the call.
   TensorArgs(const std::initializer_list<detail::ListedTensor>& list TENON_LIFETIMEBOUND) noexcept {
     refer(list);
@@ -64,6 +66,7 @@ class TensorArgs {
     refer(range);
   }
 
+  /// How many tensors there are.
   size_t size() const noexcept { return size_; }
   /// O(i) in a std::list.
   ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }

@@ -183,6 +183,7 @@ enum class Deallocation : uint8_t {
   InUse,               ///< a view, a Blob or an export is alive; memory kept
 };
 
+/// The name, such as "InUse".
 constexpr const char* toString(Deallocation outcome) noexcept {
   return outcome == Deallocation::Ok                   ? "Ok"
          : outcome == Deallocation::AlreadyDeallocated ? "AlreadyDeallocated"

@@ -2,10 +2,7 @@
 // empty, full, zeros and ones with their _like and _strided forms, and scalar_tensor.
 //
 // Each is a function object; its try_ form returns a Result. The tensors own their memory, host or
-// a backend's, aligned to TENON_DATA_ALIGNMENT. Errors of all: InvalidArgument (an invalid shape,
-// see make_tensor_ptr(), overlapping or negative strides, a value that does not fit the type),
-// InvalidType (Undefined; a floating value for an integral type, a complex one for a real type),
-// NotFound (a device without a registered backend), OutOfMemory.
+// a backend's, aligned to TENON_DATA_ALIGNMENT.
 #pragma once
 
 #include <initializer_list>
@@ -139,14 +136,19 @@ struct AllOf {
 
 }  // namespace detail
 
-// The three forms of creators, with or without a value. Options may follow: a type, by default
-// Float, or the source's in _like; a dynamism, by default DYNAMIC_BOUND; a backend, by default the
-// thread's, or the source's in _like; or a device, which stands for the backend registered for it,
-// on the CPU for the host's heap. With sizes also Strides and a DimOrder.
-
 namespace detail {  // function objects
 
-/// name(sizes, value)
+// The three forms of creators, with or without a value.
+
+/// Options: in any order, a type, by default Float; a dynamism, by default DYNAMIC_BOUND; a
+/// backend, by default the thread's, or a device, which stands for the backend registered for it,
+/// on the CPU for the host's heap; `Strides{3, 1}` and `DimOrder{1, 0}`.
+/// Ownership: owns its memory.
+/// Errors: InvalidArgument (an invalid shape, see make_tensor_ptr(); overlapping or negative
+/// strides; a value that does not fit the type), InvalidType (Undefined; a floating value for an
+/// integral type, a complex one for a real type), NotFound (a device without a registered backend),
+/// OutOfMemory.
+/// Cost: one allocation up to 1 KiB on the host's heap, else two.
 template <class Out, class Elements, class... Value>
 struct Creator {
   const char* function;
@@ -192,8 +194,11 @@ struct Creator {
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// name_strided(sizes, strides, value), ATen's form of name(sizes, value, Strides{…}): `{}` means
-/// dense strides. Gaps are allocated and filled too.
+/// Gaps between the elements are allocated and filled too.
+/// Options: as of empty(), but Strides.
+/// Ownership: owns its memory.
+/// Errors: as of empty().
+/// Cost: as of empty().
 template <class Out, class Elements, class... Value>
 struct StridedCreator {
   const char* function;
@@ -213,8 +218,12 @@ struct StridedCreator {
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// name_like(source, value): the source's sizes, its dtype unless given, and its strides if dense,
-/// else dense strides in its dim order.
+/// Strides are the source's if those are dense, else dense ones in its dim order.
+/// Options: in any order, a type, by default the source's; a dynamism, by default DYNAMIC_BOUND; a
+/// backend or a device, by default the source's.
+/// Ownership: owns its memory. Like a placeholder it is one.
+/// Errors: as of empty(); InvalidState for an undefined source.
+/// Cost: as of empty().
 template <class Out, class Elements, class... Value>
 struct LikeCreator {
   const char* function;
@@ -248,6 +257,9 @@ struct ScalarTensor {
   const char* function;
 
   /// A 0-d STATIC tensor of a value, Float unless a type is given.
+  /// Ownership: owns its memory.
+  /// Errors: as of full().
+  /// Cost: one allocation.
   /// Source: at::scalar_tensor.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const tenon::Scalar& value, Options&&... options) const {
@@ -265,26 +277,41 @@ struct ScalarTensor {
   inline constexpr detail::Form<TensorPtr, __VA_ARGS__> name{#name}; \
   inline constexpr detail::Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
-/// Uninitialised memory, not touched.
-/// Source: at::empty, at::empty_strided, at::empty_like.
+/// Uninitialised elements: the memory is not touched.
+/// Source: at::empty.
 TENON_CREATOR(empty, Creator, detail::Uninitialized);
+/// empty() with strides in ATen's place.
+/// Source: at::empty_strided.
 TENON_CREATOR(empty_strided, StridedCreator, detail::Uninitialized);
+/// empty() of the sizes of `source`.
+/// Source: at::empty_like.
 TENON_CREATOR(empty_like, LikeCreator, detail::Uninitialized);
 
 /// Every element is `value`, which must fit the type: Float unless given, whatever the value.
 /// Source: executorch::extension::full; at::full, which takes the value's type and wraps what does
 /// not fit.
 TENON_CREATOR(full, Creator, detail::Filled, Scalar);
+/// full() with strides in ATen's place.
 TENON_CREATOR(full_strided, StridedCreator, detail::Filled, Scalar);
+/// full() of the sizes of `source`, and of its type unless one is given.
+/// Source: at::full_like.
 TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 
-/// full() of 0 and 1. Large zeros are untouched zero pages of the system.
-/// Source: at::zeros, at::ones.
+/// Every element is 0. Large zeros are untouched zero pages of the system.
+/// Source: at::zeros.
 TENON_CREATOR(zeros, Creator, detail::AllOf<0>);
+/// zeros() with strides in ATen's place.
 TENON_CREATOR(zeros_strided, StridedCreator, detail::AllOf<0>);
+/// zeros() of the sizes of `source`.
+/// Source: at::zeros_like.
 TENON_CREATOR(zeros_like, LikeCreator, detail::AllOf<0>);
+/// Every element is 1.
+/// Source: at::ones.
 TENON_CREATOR(ones, Creator, detail::AllOf<1>);
+/// ones() with strides in ATen's place.
 TENON_CREATOR(ones_strided, StridedCreator, detail::AllOf<1>);
+/// ones() of the sizes of `source`.
+/// Source: at::ones_like.
 TENON_CREATOR(ones_like, LikeCreator, detail::AllOf<1>);
 #undef TENON_CREATOR
 

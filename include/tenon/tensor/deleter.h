@@ -93,6 +93,7 @@ inline constexpr const char* deleter_name_v = nullptr;
 class Deleter {
  public:
   Deleter() noexcept = default;
+  /// Calls `f(argument)` once. Empty for a null `f`.
   Deleter(void*, std::nullptr_t) noexcept {}
   // Not named F: Arduino.h defines a macro F(x).
   template <class Function, std::enable_if_t<std::is_invocable_v<Function&, void*>, int> = 0>
@@ -172,6 +173,7 @@ class Deleter {
 
   /// False if empty.
   explicit operator bool() const noexcept { return ops_ != nullptr; }
+  /// OutOfMemory where there was none for the callable, which has run then.
   Error error() const noexcept {
     return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
   }

@@ -49,8 +49,10 @@ struct MakeTemplate {
 
   /// A STATIC meta tensor, such as the input that a model expects. Dimensions may have names, ""
   /// for none.
+  /// Ownership: there are no elements.
   /// Errors: InvalidArgument (an invalid shape, see make_tensor_ptr(); another number of names than
   /// dimensions or 0; a name twice), InvalidType (Undefined), OutOfMemory.
+  /// Cost: one allocation; with names also theirs.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, tenon::ScalarType type,
                  std::vector<std::string> names = {}) const {

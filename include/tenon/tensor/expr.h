@@ -26,8 +26,8 @@ enum class ExpressionKind : uint8_t {
   Eye,       ///< ones on the main diagonal
   Iota,      ///< each element's index
   Uniform,   ///< random numbers
-  Normal,
-  Data,  ///< bytes, written by the host or computed before a partial write
+  Normal,    ///< normal random numbers
+  Data,      ///< bytes, written by the host or computed before a partial write
 };
 
 /// "Uniform".
@@ -42,9 +42,9 @@ constexpr const char* toString(ExpressionKind kind) noexcept {
 /// Ownership: keeps its bytes alive, no tensor.
 /// Source: Nx.Defn.Expr.
 struct Expression {
-  ExpressionKind kind = ExpressionKind::Empty;
-  ScalarType type = ScalarType::Undefined;
-  Dims sizes{};
+  ExpressionKind kind = ExpressionKind::Empty;  ///< which of the creators
+  ScalarType type = ScalarType::Undefined;      ///< the dtype
+  Dims sizes{};                                 ///< of the tensor
   unsigned char element[16] = {};      ///< Constant: the bytes of an element; value() is the number
   OptionalIndex axis = none;           ///< Iota: the dimension that counts; none: row-major index
   double parameters[2] = {0, 1};       ///< Uniform: [min, max). Normal: mean, standard deviation
@@ -55,12 +55,14 @@ struct Expression {
   own::Scalar value() const noexcept {
     return detail::load_scalar(detail::own_type(type), static_cast<const void*>(element));
   }
+  /// The number of elements.
   int64_t numel() const noexcept {
     int64_t count = 1;
     for (int64_t size : sizes) count *= size;
     return count;
   }
 };
+/// Shared: a tensor and its copies have the same expression.
 using ExpressionPtr = std::shared_ptr<const Expression>;
 
 namespace detail {
@@ -173,6 +175,7 @@ TENON_TEMPLATE_INLINE std::string dot_of(const std::string& body) {
 /// Source: Nx.Defn.Expr.
 class TENON_EXPORT ExprBackend : public Backend {
  public:
+  /// A backend without memory.
   ExprBackend() noexcept { detail::BackendAccess::kind(*this) = detail::BackendKind::Expr; }
 
   const char* name() const noexcept override { return "expr"; }

@@ -10,10 +10,10 @@ TENON_BEGIN_NAMESPACE
 /// Whether and how a tensor's shape may change.
 /// Source: ExecuTorch, where DYNAMIC_UNBOUND cannot grow.
 enum class TensorShapeDynamism : uint8_t {
-  STATIC = 0,           ///< never
-  DYNAMIC_BOUND = 1,    ///< up to the element count at creation; the memory never moves
-  DYNAMIC_UNBOUND = 2,  ///< without limit; owned memory is reallocated to grow
-  DYNAMIC = DYNAMIC_UNBOUND,
+  STATIC = 0,                 ///< never
+  DYNAMIC_BOUND = 1,          ///< up to the element count at creation; the memory never moves
+  DYNAMIC_UNBOUND = 2,        ///< without limit; owned memory is reallocated to grow
+  DYNAMIC = DYNAMIC_UNBOUND,  ///< the short name of DYNAMIC_UNBOUND
 };
 
 /// Whose memory a tensor describes.

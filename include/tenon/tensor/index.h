@@ -26,6 +26,7 @@ class IndicesArg {
  public:
   IndicesArg(const IndicesArg&) = delete;
   IndicesArg& operator=(const IndicesArg&) = delete;
+  /// A tensor of integers, a list such as `{0, 2}`, or a container of int64_t or int32_t.
   IndicesArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor) {}
   IndicesArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor) {}
   IndicesArg(const ConstTensorArg& tensor) noexcept : tensor_(tensor) {}
@@ -52,6 +53,7 @@ class IndicesArg {
   IndicesArg(const IndicesNeedInt64OrInt32&)
       TENON_MISTAKE("indices are int64_t or int32_t: std::vector<int64_t>(v.begin(), v.end())");
 
+  /// Whether a list or container was given.
   bool is_list() const noexcept { return is_list_; }
   /// The position of a brace list's first number above int64_t's range, or -1.
   int64_t too_large() const noexcept { return too_large_; }

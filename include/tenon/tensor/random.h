@@ -182,8 +182,15 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 
 namespace detail {  // function objects
 
-/// The function objects below. Out is TensorPtr, or Result<TensorPtr> for the try_ forms; Arguments
-/// are those of the distribution.
+// Out is TensorPtr or, of the try_ forms, Result<TensorPtr>; Arguments are those of the
+// distribution.
+
+/// Options: in any order, a type, by default Float (Int for randint()); a dynamism, by default
+/// DYNAMIC_BOUND; a generator, also a temporary, by default the thread's; a backend or a device, by
+/// default the thread's; `Strides{3, 1}` and `DimOrder{1, 0}`. All backends give the same numbers.
+/// Ownership: owns its memory.
+/// Errors: as of empty().
+/// Cost: as of empty(), and O(elements).
 template <class Out, class Kind, class... Arguments>
 struct Random {
   const char* function;
@@ -219,6 +226,9 @@ struct Random {
       TENON_MISTAKE(
           "options are types, dynamisms, backends with a name, generators, and Device(\"cuda\")");
 };
+/// Gaps between the elements are zeros on the host's heap.
+/// Ownership: owns its memory.
+/// Errors: as of the form with sizes alone.
 template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
@@ -229,6 +239,10 @@ struct RandomStrided {
     return Random<Out, Kind, Arguments...>{function}(arguments..., sizes, list, options...);
   }
 };
+/// Options: in any order, a type, by default the source's; a dynamism; a generator, also a
+/// temporary, by default the thread's; a backend or a device, by default the source's.
+/// Ownership: owns its memory.
+/// Errors: as of the form with sizes, and as of empty_like().
 template <class Out, class Kind, class... Arguments>
 struct RandomLike {
   const char* function;
@@ -247,24 +261,21 @@ struct RandomLike {
 
 }  // namespace detail
 
-// Options may follow: a type, by default Float, Int for randint, the source's for _like; a
-// dynamism, by default DYNAMIC_BOUND; a generator (a temporary too), by default the thread's; a
-// backend or a device, by default the thread's, the source's for _like. All backends give the same
-// numbers.
-
-// A creator and its try_ twin, which returns a Result.
+// A creator and its try_ form, which returns a Result.
 #define TENON_RANDOM(name, Form, ...)                                \
   inline constexpr detail::Form<TensorPtr, __VA_ARGS__> name{#name}; \
   inline constexpr detail::Form<Result<TensorPtr>, __VA_ARGS__> try_##name { "try_" #name }
 
-/// rand(sizes, …), rand_strided(sizes, strides, …), rand_like(source, …): uniform in [0, 1).
+/// Numbers that are uniform in [0, 1).
 ///
-/// Shorter floating types round the Float value down, so none reaches 1. Integral types truncate;
-/// Bool is true unless the value is 0. The parts of complex elements are independent.
-/// Errors of all creators here: those of empty() and empty_like().
+/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate; Bool
+/// is true unless the value is 0. The parts of complex elements are independent.
+/// Options: as of randn().
+/// Ownership: owns its memory.
+/// Errors: as of empty().
 /// Source: at::rand, executorch::extension::rand.
 ///
-/// rand is a function, which after `using namespace tenon` overloads the C library's.
+/// A function, unlike the others: after `using namespace tenon` it overloads the C library's.
 template <class... Options, detail::IfAnyOptions<Options...> = 0>
 TensorPtr rand(const Dims& sizes, Options&&... options) {
   return detail::Random<TensorPtr, detail::UniformKind>{"rand"}(sizes, options...);
@@ -282,20 +293,25 @@ template <class... TypeDynamismBackendDeviceOrGenerator,
 TensorPtr rand(const Dims&, TypeDynamismBackendDeviceOrGenerator&&...) TENON_MISTAKE(
     "options are types, dynamisms, backends with a name, generators, and Device(\"cuda\")");
 inline constexpr detail::Random<Result<TensorPtr>, detail::UniformKind> try_rand{"try_rand"};
+/// rand() of the sizes of `source`.
+/// Source: at::rand_like.
 TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
+/// rand() with strides in ATen's place.
 TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 
-/// randn, randn_like, randn_strided: normal with mean 0 and variance 1, by Box and Muller's method.
+/// Normal numbers of mean 0 and variance 1, by Box and Muller's method.
 ///
 /// Values are rounded to nearest. Integral types truncate and clamp. A complex element has variance
 /// 1 in all, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
 TENON_RANDOM(randn, Random, detail::NormalKind);
+/// randn() of the sizes of `source`.
+/// Source: at::randn_like.
 TENON_RANDOM(randn_like, RandomLike, detail::NormalKind);
+/// randn() with strides in ATen's place.
 TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 
-/// randint(low, high, sizes, …), randint_like(source, low, high, …), randint_strided(low, high,
-/// sizes, strides, …): each integer of [low, high) with exactly the same probability.
+/// randint(low, high, sizes): each integer of [low, high) with exactly the same probability.
 ///
 /// Floating types hold the nearest value that is within the bounds.
 /// Cost: for a range of more than 2^20 integers each element takes 64 random bits and a 128-bit
@@ -304,28 +320,33 @@ TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 /// range.
 /// Source: at::randint, executorch::extension::randint.
 TENON_RANDOM(randint, Random, detail::IntegersKind, detail::DimArg, detail::DimArg);
+/// randint() of the sizes of `source`.
+/// Source: at::randint_like.
 TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::DimArg, detail::DimArg);
+/// randint() with strides in ATen's place.
 TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimArg, detail::DimArg);
 
-/// uniform(low, high, sizes, …), uniform_like(source, low, high, …), uniform_strided:
-/// uniform in [low, high). high - low must be finite too.
+/// uniform(low, high, sizes): uniform in [low, high). high - low must be finite too.
 ///
 /// Values that are rounded are rounded down; integral types truncate towards 0.
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
 /// type between them.
 /// Source: at::Tensor::uniform_, Nx.Random.uniform.
 TENON_RANDOM(uniform, Random, detail::UniformKind, double, double);
+/// uniform() of the sizes of `source`.
 TENON_RANDOM(uniform_like, RandomLike, detail::UniformKind, double, double);
+/// uniform() with strides in ATen's place.
 TENON_RANDOM(uniform_strided, RandomStrided, detail::UniformKind, double, double);
 
-/// normal(mean, stddev, sizes, …), normal_like(source, mean, stddev, …),
-/// normal_strided: mean + stddev * randn.
+/// normal(mean, stddev, sizes): mean + stddev * randn.
 ///
 /// Errors, besides: InvalidArgument for a negative standard deviation, or one that, like the mean,
 /// is not finite in the type (of floating types up to Float: in Float).
 /// Source: at::normal, Nx.Random.normal.
 TENON_RANDOM(normal, Random, detail::NormalKind, double, double);
+/// normal() of the sizes of `source`.
 TENON_RANDOM(normal_like, RandomLike, detail::NormalKind, double, double);
+/// normal() with strides in ATen's place.
 TENON_RANDOM(normal_strided, RandomStrided, detail::NormalKind, double, double);
 
 #undef TENON_RANDOM

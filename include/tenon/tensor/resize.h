@@ -155,34 +155,34 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 
 /// Changes the tensor's shape in place.
 ///
+/// Shapes: sizes in elements, each >= 0. The first min(old, new) elements in memory keep their
+/// values, counting gaps of a strided tensor; new elements are indeterminate. The dim order is kept
+/// if the rank is, else it becomes row-major; strides become dense. Equal sizes change nothing. A
+/// tensor of rank 0 is STATIC.
 /// Ownership: unchanged. Within the capacity no memory moves and none is allocated; a tensor that
 /// grows gets memory of the same backend. Adopted memory that grows is released through its deleter
-/// and becomes owned. Sizes are in elements, each >= 0. The first min(old, new) elements in memory
-/// keep their values, counting gaps of a strided tensor; new elements are indeterminate. The dim
-/// order is kept if the rank is, else it becomes row-major; strides become dense. Equal sizes
-/// change nothing. A tensor of rank 0 is STATIC.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory off the CPU
-/// that no backend allocated, and where elements lie below element 0), InvalidArgument (negative or
-/// overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than its memory
-/// has from element 0 upward), InUse (growth while a view, Blob or DLPack export is alive),
-/// InvalidState (undefined; changed by its backend while that allocates), OutOfMemory. After an
-/// error the tensor is as it was.
-/// Cost: O(rank); when it grows, O(bytes). Growth doubles the capacity.
+/// and becomes owned.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory off the
+/// CPU that no backend allocated, and where elements lie below element 0), InvalidArgument
+/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than
+/// its memory has from element 0 upward), InUse (growth while a view, Blob or DLPack export is alive), InvalidState (undefined; changed by its
+/// backend while that allocates), OutOfMemory. After an error the tensor is as it was.
 /// Threads: the caller locks out readers.
+/// Cost: O(rank); when it grows, O(bytes). Growth doubles the capacity.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow, and resize_tensor;
 /// at::Tensor::resize_.
 template <class = void>
 [[nodiscard]] Error resize_tensor(TensorArg tensor, const Dims& sizes) noexcept {
   return detail::add_context_if("resize_tensor", detail::resize_to(tensor, sizes));
 }
+/// resize_tensor() by the name that ExecuTorch gives it for a TensorPtr: the same function.
 template <class = void>
 [[nodiscard]] Error resize_tensor_ptr(TensorArg tensor, const Dims& sizes) noexcept {
   return detail::add_context_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
 }
 
 /// Reserves `nbytes` bytes for elements, so that later resizes within them move no memory. Keeps
-/// the sizes; never shrinks. reserve_tensor() and reserve_tensor_ptr() are aliases, named like the
-/// functions that resize.
+/// the sizes; never shrinks.
 ///
 /// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
 /// less room.
@@ -190,10 +190,12 @@ template <class = void>
 [[nodiscard]] Error reserve_nbytes(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_nbytes", detail::reserve(tensor, nbytes));
 }
+/// reserve_nbytes() by the name that resize_tensor() suggests: the same function.
 template <class = void>
 [[nodiscard]] Error reserve_tensor(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
+/// reserve_nbytes() by the name that resize_tensor_ptr() suggests: the same function.
 template <class = void>
 [[nodiscard]] Error reserve_tensor_ptr(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));

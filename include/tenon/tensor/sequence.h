@@ -227,9 +227,12 @@ template <class Out>
 struct Arange {
   const char* function;
 
-  /// start, start + step, … below `end` (above, for a negative step): Long when all arguments are
-  /// integral, else Float, unless a type is given. Rounding may add or drop the last one.
-  /// Errors, besides: InvalidArgument when the step is 0 or leads away from `end`.
+  /// A 1-d tensor of start, start + step, … below `end` (above, for a negative step). By default
+  /// from 0, in steps of 1. Long when all arguments are integral, else Float, unless a type is
+  /// given. Rounding may add or drop the last one.
+  /// Ownership: owns its memory.
+  /// Errors: as of full(); InvalidArgument when the step is 0 or leads away from `end`.
+  /// Cost: as of empty(), and O(elements).
   /// Source: at::arange.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const tenon::Scalar& end, Options&&... options) const {
@@ -260,8 +263,10 @@ struct Iota {
 
   /// 0, 1, 2, … through all elements in row-major order, or along `axis`, where each element is its
   /// index there. Long unless a type is given.
-  /// Errors, besides: OutOfBounds for the axis; InvalidArgument when the largest value does not fit
-  /// the type.
+  /// Ownership: owns its memory.
+  /// Errors: as of empty(); OutOfBounds for the axis; InvalidArgument when the largest value does
+  /// not fit the type.
+  /// Cost: as of empty(), and O(elements).
   /// Source: Nx.iota.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
@@ -283,8 +288,12 @@ template <class Out>
 struct Eye {
   const char* function;
 
-  /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Source:
-  /// at::eye, Nx.eye.
+  /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Float,
+  /// unless a type is given.
+  /// Ownership: owns its memory.
+  /// Errors: as of zeros().
+  /// Cost: as of zeros().
+  /// Source: at::eye, Nx.eye.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(DimArg n, Options&&... options) const {
     return (*this)(n, n, options...);

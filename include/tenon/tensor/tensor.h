@@ -59,6 +59,7 @@ class Tensor : public TensorMetadata<Tensor> {
   }
   Tensor& operator=(Tensor&&) noexcept = default;
 
+  /// Whether there is a tensor: false for `Tensor()` and after a move.
   bool defined() const noexcept { return impl_ != nullptr; }
 
   /// Whether element 0 is at a multiple of n bytes.
@@ -139,6 +140,7 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::view_of("as_view", get("as_view"));
   }
 
+  /// The impl, null if there is none.
   const TensorImplPtr& impl() const noexcept TENON_LIFETIMEBOUND { return impl_; }
   /// ATen's name for impl().get().
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
@@ -232,9 +234,11 @@ static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 /// Ownership: none; it refers to the handle, for the length of the call.
 class TensorArg {
  public:
+  /// A handle, or a pointer to one.
   TensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(&tensor) {}
   TensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor.get()) {}
 
+  /// Whether there is a tensor: false for a null TensorPtr too.
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
   /// The handle; not for a null TensorPtr.
   const Tensor& tensor() const noexcept { return *tensor_; }

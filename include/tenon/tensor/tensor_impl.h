@@ -68,8 +68,9 @@ TENON_BEGIN_OWN
 template <class Self>
 class TensorMetadata {
  public:
+  /// The sizes, one for each dimension. Valid until the tensor is resized or dropped.
   ArrayRef<SizesType> sizes() const TENON_LIFETIMEBOUND { return get("sizes").layout.sizes(); }
-  /// In elements.
+  /// The strides, in elements.
   ArrayRef<StridesType> strides() const TENON_LIFETIMEBOUND {
     return get("strides").layout.strides();
   }
@@ -77,25 +78,37 @@ class TensorMetadata {
   ArrayRef<DimOrderType> dim_order() const TENON_LIFETIMEBOUND {
     return get("dim_order").layout.dim_order();
   }
-  /// Negative d counts from the end.
+  /// The size of dimension d; a negative d counts from the end.
   /// Errors: OutOfBounds.
   int64_t size(int64_t d) const { return entry("size", get("size").layout.sizes(), d); }
+  /// The stride of dimension d, in elements.
+  /// Errors: OutOfBounds.
   int64_t stride(int64_t d) const { return entry("stride", get("stride").layout.strides(), d); }
+  /// The number of dimensions.
   int64_t dim() const { return static_cast<int64_t>(get("dim").layout.rank()); }
+  /// The number of elements: the product of the sizes.
   int64_t numel() const { return get("numel").layout.numel; }
   /// numel() * element_size(): the bytes of the elements, not of gaps between them.
   size_t nbytes() const { return get("nbytes").nbytes(); }
+  /// Bytes of one element.
   size_t element_size() const { return elementSize(get("element_size").type); }
+  /// The type of the elements.
   ScalarType dtype() const { return get("dtype").type; }
   /// ATen's and ExecuTorch's name for dtype().
   ScalarType scalar_type() const { return get("scalar_type").type; }
+  /// Where the memory is.
   Device device() const { return get("device").device; }
+  /// The kind of device().
   DeviceType device_type() const { return get("device_type").device.type(); }
+  /// Which device of this kind.
   int32_t device_index() const { return get("device_index").device.index(); }
+  /// Whether the shape may change.
   TensorShapeDynamism shape_dynamism() const { return get("shape_dynamism").dynamism; }
+  /// Whose the memory is.
   Ownership ownership() const { return get("ownership").ownership; }
   /// Row-major without gaps; strides of size-1 dimensions do not count.
   bool is_contiguous() const { return get("is_contiguous").layout.is_contiguous(); }
+  /// Whether functions refuse to write to it.
   bool is_readonly() const { return get("is_readonly").readonly; }
 
  private:
@@ -169,7 +182,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
   /// meta tensor. All members that return pointers have these errors.
   const void* data() const TENON_LIFETIMEBOUND { return detail::raw_data("data", fields_); }
-  /// Errors: InvalidState when the tensor is read-only.
+  /// data() for writing.
+  /// Errors: those of data(); InvalidState when the tensor is read-only.
   void* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data", fields_);
   }
@@ -180,6 +194,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   const T* data() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<const T>("data", fields_);
   }
+  /// data<T>() for writing.
+  /// Errors: those of data<T>(); InvalidState when the tensor is read-only.
   template <class T>
   T* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<T>("mutable_data", fields_);

@@ -33,20 +33,19 @@ inline Out share(const char* function, const ConstTensorArg& tensor) {
 
 namespace detail {  // function objects
 
-/// The overloads of make_tensor_ptr and its siblings; `Out` is what they return.
-///
-/// Options, which may follow the other arguments, in any order: a type, by default the data's; a
-/// dynamism, by default DYNAMIC_BOUND (rank 0 is always STATIC); the backend that allocates the
-/// memory, or to which the pointer's memory belongs, or that memory's device; with sizes also
-/// `Strides{3, 1}` and `DimOrder{1, 0}`, for which ExecuTorch has two lists, the dim order first.
-/// An empty dim order or empty strides stand for row-major, or for what the other implies.
-/// Errors, all under the called function's name, as an Exception or in the Result: InvalidArgument
-/// (an invalid shape: more than kMaxDims dimensions, a negative size, a count or an offset that
-/// overflows, a dim_order that is not a permutation, strides that do not nest in it; data of
-/// another length than the shape needs; null data for a shape with elements; overlapping or
-/// negative strides over memory that the tensor will own; a value, also of a container, that does
-/// not fit the type), InvalidType (a type other than the pointer's, or one to which canCast refuses
-/// to cast the values; Undefined), NotFound (a device without a registered backend), OutOfMemory.
+/// Options: in any order, a type, by default the data's; a dynamism, by default DYNAMIC_BOUND
+/// (rank 0 is always STATIC); the backend that allocates the memory, or to which the pointer's
+/// memory belongs, or that memory's device; with sizes also `Strides{3, 1}` and `DimOrder{1, 0}`, for
+/// which ExecuTorch has two lists, the dim order first. An empty dim order or empty strides stand
+/// for row-major, or for what the other implies.
+/// Ownership: the tensor owns its memory, unless it is given a pointer.
+/// Errors: InvalidArgument (an invalid shape: more than kMaxDims dimensions, a negative size, a
+/// count or an offset that overflows, a dim_order that is not a permutation, strides that do not
+/// nest in it; data of another length than the shape needs; null data for a shape with elements;
+/// overlapping or negative strides over memory that the tensor will own; a value, also of a
+/// container, that does not fit the type), InvalidType (a type other than the pointer's, or one
+/// to which canCast refuses to cast the values; Undefined), NotFound (a device without a registered backend),
+/// OutOfMemory.
 /// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
 struct MakeTensor {
@@ -303,14 +302,15 @@ struct MakeTensor {
 
 }  // namespace detail
 
-/// Returns TensorPtr; one allocation holds the handle, the metadata and small data.
+/// A tensor of a value, of a list or container of them, or over memory that exists.
+/// Cost: one allocation holds the handle, the metadata and small data.
 inline constexpr detail::MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
-/// Returns the impl, to be shared by several handles.
+/// make_tensor_ptr() that returns the impl, to be shared by several handles.
 inline constexpr detail::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
-/// Returns Tensor by value: its handle may lie on the stack, or in another object.
+/// make_tensor_ptr() that returns a Tensor by value: its handle may lie on the stack, or in another
+/// object.
 inline constexpr detail::MakeTensor<Tensor> make_tensor{"make_tensor"};
 
-/// Do not throw: they return a Result with the error and its message.
 inline constexpr detail::MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_make_tensor_ptr"};
 inline constexpr detail::MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_ptr{
     "try_make_tensor_impl_ptr"};
@@ -332,16 +332,17 @@ Result<TensorPtr> try_share(ConstTensorArg t) {
 
 namespace detail {  // function objects
 
-/// The overloads of from_bytes.
 template <class Out>
 struct FromBytes {
   const char* function;
 
   /// A tensor of the elements that the bytes in `bytes` represent: exactly as many bytes as sizes
-  /// and `type` need.
+  /// and `type` need, in the host's byte order.
+  ///
   /// `bytes` is a container of uint8_t, char or std::byte, such as a std::string, or a brace list.
   /// Ownership: adopts a moved container that keeps its bytes where they are; copies any other.
-  /// Byte order is the host's.
+  /// Errors: those of make_tensor_ptr().
+  /// Cost: one allocation, and the copy.
   template <class Bytes = std::vector<uint8_t>, class... Options,
             std::enable_if_t<is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
             IfOptionsOrLayout<Options...> = 0>
@@ -357,7 +358,6 @@ struct FromBytes {
 
 }  // namespace detail
 
-/// make_tensor_ptr of a container of bytes, by a name that says that they are reinterpreted.
 inline constexpr detail::FromBytes<TensorPtr> from_bytes{"from_bytes"};
 inline constexpr detail::FromBytes<Result<TensorPtr>> try_from_bytes{"try_from_bytes"};
 

@@ -14,8 +14,8 @@ struct ForBlob;
 /// A builder for a tensor over existing memory:
 /// `for_blob(data, {2, 3}).strides({3, 1}).make_tensor_ptr()`.
 ///
-/// Ownership: owns the deleter given to deleter(); a maker that is dropped unused runs it.
 /// Arguments are checked when the tensor is made.
+/// Ownership: owns the deleter given to deleter(); a maker that is dropped unused runs it.
 /// Threads: one thread at a time.
 /// Source: executorch::extension::TensorPtrMaker.
 class TensorPtrMaker {
@@ -33,10 +33,12 @@ class TensorPtrMaker {
     strides_ = std::move(strides);
     return std::move(*this);
   }
+  /// The dimensions, outermost in memory first. By default row-major, or what the strides imply.
   TensorPtrMaker&& dim_order(detail::DimOrderArg dim_order) {
     dim_order_ = std::move(dim_order);
     return std::move(*this);
   }
+  /// How the shape may change. By default DYNAMIC_BOUND.
   TensorPtrMaker&& dynamism(TensorShapeDynamism dynamism) {
     opts_.take(dynamism);
     return std::move(*this);
@@ -83,9 +85,12 @@ class TensorPtrMaker {
     return std::move(*this);
   }
 
-  /// Errors: those of make_tensor_ptr.
+  /// Makes the tensor. The maker has passed on what it owned, also after an error.
+  /// Errors: those of make_tensor_ptr; InvalidArgument for a second deleter.
   TENON_TEMPLATE_INLINE TensorPtr make_tensor_ptr() && { return make<TensorPtr>(); }
+  /// make_tensor_ptr() of an impl, to be shared by several handles.
   TENON_TEMPLATE_INLINE TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>(); }
+  /// make_tensor_ptr() of a Tensor by value.
   TENON_TEMPLATE_INLINE Tensor make_tensor() && { return make<Tensor>(); }
   TENON_TEMPLATE_INLINE Result<TensorPtr> try_make_tensor_ptr() && {
     return make<Result<TensorPtr>>();
@@ -94,6 +99,7 @@ class TensorPtrMaker {
     return make<Result<TensorImplPtr>>();
   }
   TENON_TEMPLATE_INLINE Result<Tensor> try_make_tensor() && { return make<Result<Tensor>>(); }
+  /// make_tensor_ptr(), where a TensorPtr is expected.
   template <class Out, std::enable_if_t<std::is_same_v<Out, TensorPtr>, int> = 0>
   operator Out() && {
     return make<Out>();
@@ -151,8 +157,10 @@ namespace detail {  // function objects
 
 struct ForBlob {
   /// Starts a tensor over the memory at `data`, which holds elements of `type`, by default that of
-  /// the pointer.
-  /// Ownership: borrows, unless TensorPtrMaker::deleter() is called.
+  /// the pointer: `for_blob(data, {2, 3}).owner(frame).make_tensor_ptr()`.
+  /// Ownership: borrows, unless TensorPtrMaker::deleter() or owner() is called.
+  /// Errors: none; make_tensor_ptr() checks the arguments.
+  /// Cost: no allocation; the tensor's own is one.
   /// Source: executorch::extension::for_blob.
   TensorPtrMaker operator()(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) const {
     return TensorPtrMaker(data, std::move(sizes), type);
@@ -168,14 +176,15 @@ inline constexpr detail::ForBlob for_blob{};
 
 namespace detail {  // function objects
 
-/// The overloads of from_blob.
+/// A tensor over memory that exists: it reads and writes the caller's elements, and copies nothing.
 ///
-/// Options, in any order: a type, by default that of the pointer; a dynamism; the device that the
+/// Options: in any order, a type, by default that of the pointer; a dynamism; the device that the
 /// memory is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which
 /// may also be a list after the sizes, as in ATen; `DimOrder{1, 0}`.
+/// Shapes: strides may have any value: gaps, 0 and negative ones too.
 /// Ownership: borrows `data`, which the caller keeps alive. With a deleter, takes it:
 /// `deleter(data)` runs once, when the tensor releases the memory, or before this returns when it
-/// fails. Strides may have any value: gaps, 0 and negative ones too.
+/// fails.
 /// Errors: those of make_tensor_ptr; those of DeviceBackend::check_memory() where the backend, or
 /// the one that is registered for the device, is a DeviceBackend.
 /// Cost: one allocation; more: see docs/ownership.md.
@@ -259,8 +268,9 @@ struct FromBlob {
   Out operator()(DataPtr, const Dims&, TypeArg, const Dims&, StridesComeBeforeType&&...) const
       TENON_MISTAKE("strides come before the type: from_blob(data, sizes, strides, type)");
 
-  /// A tensor over the memory that a Blob describes, on any device; empty strides mean contiguous,
-  /// a read-only blob makes a read-only tensor. Defined in exchange/blob.h, like the next one.
+  // Defined in exchange/blob.h, like the next one.
+  /// A tensor over the memory that a Blob describes, on any device. Empty strides mean contiguous,
+  /// a read-only blob makes a read-only tensor. Needs exchange/blob.h.
   /// Ownership: keeps blob.owner until the tensor releases the memory; when this fails, drops it
   /// before it returns. Without an owner the memory is borrowed.
   /// Options: a dynamism, and the backend whose memory it is.
@@ -270,7 +280,8 @@ struct FromBlob {
   /// device.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
-  /// Also keeps a movable value, such as the memory's owner, which is dropped before blob.owner.
+  /// from_blob(blob) that also keeps a movable value, such as the memory's owner.
+  /// Ownership: drops `owner` with the last user of the memory, before blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nothing has been taken over,
   /// and all owners are dropped.
   template <class Owner, class... Options,
@@ -288,7 +299,7 @@ struct FromBlob {
 
 inline constexpr detail::FromBlob<TensorPtr> from_blob{"from_blob"};
 inline constexpr detail::FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
-/// from_blob() of a Tensor by value.
+/// from_blob() that returns a Tensor by value: its handle may lie on the stack.
 inline constexpr detail::FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
 inline constexpr detail::FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 

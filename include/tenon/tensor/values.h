@@ -193,14 +193,14 @@ TENON_TEMPLATE_INLINE Result<bool> try_allclose(ConstTensorArg a, ConstTensorArg
 
 /// The least and the largest value: a bool, an integer or a double, as the dtype is.
 struct MinMax {
-  detail::Scalar min;  // tenon's own in ATen mode too
-  detail::Scalar max;
+  detail::Scalar min;  ///< the least; tenon's own Scalar in ATen mode too
+  detail::Scalar max;  ///< the largest
 };
 /// The mean, and the standard deviation of the whole population: the root of the mean squared
 /// distance from the mean.
 struct MeanStd {
-  double mean;
-  double std;
+  double mean;  ///< the sum by the count
+  double std;   ///< the deviation from it
 };
 
 /// Sums up the finite values of a tensor, or of several of one dtype, in one pass, and counts NaN
@@ -226,14 +226,19 @@ class Summary {
     return detail::add_context_if("Summary::add", detail::sum_up(t, found_));
   }
 
+  /// How many values were added.
   int64_t numel() const noexcept { return found_.numel; }
+  /// How many are NaN.
   int64_t nans() const noexcept { return found_.nans; }
+  /// How many are +infinity.
   int64_t positive_infinities() const noexcept { return found_.positive_infinities; }
+  /// How many are -infinity.
   int64_t negative_infinities() const noexcept { return found_.negative_infinities; }
   /// How many values are finite.
   int64_t finite() const noexcept { return found_.finite(); }
   /// Of the finite values; NaN if there are none.
   MinMax min_max() const noexcept { return {found_.least_value(), found_.largest_value()}; }
+  /// Of the finite values; NaN if there are none.
   MeanStd mean_std() const noexcept {
     const detail::Moments all = found_.moments();
     return {all.mean(), all.deviation()};

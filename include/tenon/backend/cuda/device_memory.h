@@ -21,8 +21,9 @@ enum class CudaAllocator : uint8_t {
   Malloc,  ///< cudaMalloc and cudaFree, which wait
 };
 
+/// How a CudaBackend allocates and copies.
 struct CudaOptions {
-  CudaAllocator allocator = CudaAllocator::Pool;
+  CudaAllocator allocator = CudaAllocator::Pool;  ///< which functions of CUDA allocate
   /// How many free bytes the pool keeps when the device synchronises:
   /// cudaMemPoolAttrReleaseThreshold. Next to another allocator, such as PyTorch's, set it or call
   /// trim(): the pool's free bytes are not available to the other.

@@ -30,8 +30,9 @@ struct CudaKernels {
   /// Writes `element` (out.nbytes bytes, at most 16) to each element of out's destination; out's
   /// source strides are 0, its src is not read.
   cudaError_t (*fill)(const StridedCopy& out, const void* element, cudaStream_t stream);
-  /// As Backend::iota and Backend::eye.
+  /// As Backend::iota.
   cudaError_t (*iota)(const TensorView& out, OptionalIndex axis, cudaStream_t stream);
+  /// As Backend::eye.
   cudaError_t (*eye)(const TensorView& out, cudaStream_t stream);
   /// Writes random elements by a plan for out.type (uniform, normal or integers): the host's values
   /// of element start.offset + i of start.seed.

@@ -24,7 +24,7 @@ TENON_BEGIN_NAMESPACE
 /// A GGUF file's description of a tensor.
 /// Threads: as a plain value.
 struct GgufInfo {
-  std::string name;
+  std::string name;        ///< of the tensor
   std::string dtype;       ///< ggml's name for the type, "F32", "Q4_K"; "type 99" if not known
   uint32_t ggml_type = 0;  ///< ggml's number for it
   /// Undefined for blocks of packed numbers, whose bytes get() returns, and for unknown types.
@@ -45,12 +45,12 @@ struct GgufInfo {
 /// A key of a GGUF file's metadata, and the place of its value.
 /// Threads: as a plain value.
 struct GgufEntry {
-  std::string key;
+  std::string key;         ///< such as "general.architecture"
   const char* dtype = "";  ///< the format's name, "UINT32", "STRING"; that of an array's elements
   ScalarType type = ScalarType::Undefined;  ///< Undefined for texts
-  bool is_array = false;
-  uint64_t count = 1;   ///< an array's elements
-  uint64_t offset = 0;  ///< of the value, or the first element, in the file
+  bool is_array = false;                    ///< whether the value is an array
+  uint64_t count = 1;                       ///< an array's elements
+  uint64_t offset = 0;                      ///< of the value, or the first element, in the file
 };
 
 namespace detail {

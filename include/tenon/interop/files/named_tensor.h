@@ -18,10 +18,11 @@ TENON_BEGIN_NAMESPACE
 /// Ownership: another handle to the tensor, which keeps its memory.
 /// Threads: as a plain value.
 struct NamedTensor {
+  /// A name, and a Tensor or TensorPtr.
   NamedTensor(std::string name_in_file, const detail::ListedTensor& t)
       : name(std::move(name_in_file)), tensor(t.tensor) {}
-  std::string name;
-  Tensor tensor;  ///< undefined for a null TensorPtr
+  std::string name;  ///< in the file
+  Tensor tensor;     ///< undefined for a null TensorPtr
 };
 
 namespace detail {

@@ -116,7 +116,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
 /// A safetensors file's description of a tensor.
 /// Threads: as a plain value.
 struct SafeTensorInfo {
-  std::string name;
+  std::string name;                         ///< of the tensor
   const char* dtype = "";                   ///< the file's name for it, "F32"
   ScalarType type = ScalarType::Undefined;  ///< Undefined for packed numbers
   Dims sizes;                               ///< in elements

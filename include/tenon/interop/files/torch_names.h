@@ -22,7 +22,7 @@ struct TorchTensorInfo {
   std::string storage;                      ///< its storage's key; tensors of one share memory
   uint64_t offset = 0;                      ///< of its first element in the file
   uint64_t nbytes = 0;                      ///< of its elements
-  bool requires_grad = false;
+  bool requires_grad = false;               ///< as it was saved; tenon ignores it
   /// Whether get() has to copy: the numbers are not aligned, or are not in the host's byte order.
   bool is_copied = false;
   /// If get() refuses it, the reason and a workaround: "a sparse tensor; save x.to_dense(), …".

@@ -26,8 +26,8 @@ namespace mpi {
 /// Consecutive indices of a dimension.
 /// Threads: as a plain value.
 struct Part {
-  int64_t begin;
-  int64_t size;
+  int64_t begin;  ///< the first
+  int64_t size;   ///< how many
 };
 
 /// The share of `rank` in `n` indices for `ranks` ranks: n / ranks each, and one more for each of

@@ -28,7 +28,12 @@ namespace mpi {
 /// Half, BFloat16, Float8 and ComplexHalf are combined as Float or ComplexFloat, and rounded once.
 /// MPI decides whether Min and Max of a NaN and a number are the NaN; that may depend on ranks.
 /// Source: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX.
-enum class Op : uint8_t { Sum, Product, Min, Max };
+enum class Op : uint8_t {
+  Sum,      ///< their sum; "or" of Bool
+  Product,  ///< their product; "and" of Bool
+  Min,      ///< the least; "and" of Bool
+  Max,      ///< the largest; "or" of Bool
+};
 
 }  // namespace mpi
 namespace detail {

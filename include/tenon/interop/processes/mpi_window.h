@@ -38,7 +38,10 @@ namespace mpi {
 class Communicator;
 
 /// Whether others may hold the lock of a target at the same time.
-enum class Lock : uint8_t { Exclusive, Shared };
+enum class Lock : uint8_t {
+  Exclusive,  ///< no other rank holds it
+  Shared,     ///< others may hold it, to read or accumulate
+};
 
 /// The tensors of all ranks, each with its own dtype and sizes, as memory that every rank reads and
 /// writes. Made by Communicator::window(). It can be moved, but not assigned to.
@@ -93,6 +96,7 @@ class Window {
   /// Collective: ends the operations of all ranks, and begins the next epoch.
   /// Source: MPI_Win_fence.
   Error fence() noexcept { return detail::add_context_if("fence", end(kAll, &MPI_Win_fence)); }
+  /// Begins an epoch for the target alone.
   /// Source: MPI_Win_lock.
   Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
     const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
@@ -100,6 +104,7 @@ class Window {
     if (error == Error::Ok) error = detail::check_mpi(MPI_Win_lock(how, target, 0, window_.get()));
     return detail::add_context_if("lock", error);
   }
+  /// Ends it: all operations on the target are done.
   /// Source: MPI_Win_unlock.
   Error unlock(int target) noexcept {
     return detail::add_context_if("unlock", end(target, &MPI_Win_unlock));

@@ -208,7 +208,10 @@ inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
   return nullptr;
 }
 
-/// The tensor, or the error, thrown or as a Result. Leaves no Python error set.
+}  // namespace detail
+namespace detail {  // function objects
+
+// The tensor, or the error, thrown or as a Result. Leaves no Python error set.
 template <class Out>
 struct FromObject {
   const char* function;
@@ -225,6 +228,9 @@ struct FromObject {
     }
   }
 };
+
+}  // namespace detail
+namespace detail {
 
 // In the functions of __dlpack__ that return an Error, Python's error stays set if Python raised
 // it.

@@ -14,6 +14,7 @@
 
 TENON_BEGIN_NAMESPACE
 
+/// How a model is loaded and run.
 struct AotiOptions {
   /// The number of concurrent runs; others wait.
   size_t num_models = 1;
@@ -32,8 +33,8 @@ struct AotiOptions {
 
 /// A constant of a model, by its name in the PyTorch module: "conv.weight".
 struct AotiConstant {
-  std::string name;
-  Tensor tensor;
+  std::string name;  ///< in the PyTorch module
+  Tensor tensor;     ///< its value
 };
 
 /// A model that AOTInductor compiled for the CPU, loaded. Several AotiModules may share it.
@@ -90,6 +91,7 @@ class AotiModel {
     return missing;
   }
 
+  /// Whether there is a model.
   bool is_loaded() const noexcept { return state_ != nullptr; }
 
   /// The constants that set_constants() takes. Their sizes are known, and is_described is set, if

@@ -310,8 +310,8 @@ Out to_executorch(const char* function, const TensorArg& tensor) {
 
 namespace detail {  // function objects
 
-/// The overloads of from_executorch: a tensor over the memory of ExecuTorch's, with its sizes,
-/// strides, dim order, dtype, dynamism and device; or an EValue from ExecuTorch's.
+/// A tensor over the memory of ExecuTorch's, with its sizes, strides, dim order, dtype, dynamism and
+/// device.
 ///
 /// Both sides see writes, but not resizes. A DYNAMIC_UNBOUND tensor with an owner that grows beyond
 /// its elements moves to new memory. ExecuTorch does not report memory that must not be written,
@@ -324,7 +324,7 @@ namespace detail {  // function objects
 /// Threads: like std::shared_ptr. Nothing is synchronised.
 template <class Out>
 struct FromExecutorch {
-  using Value = std::conditional_t<IsResult<Out>::value, Result<EValue>, EValue>;
+  using EValueOrResult = std::conditional_t<IsResult<Out>::value, Result<EValue>, EValue>;
 
   const char* function;
 
@@ -333,9 +333,11 @@ struct FromExecutorch {
     const TheirTensor* const source = tensor.get();
     return make(source, [kept = std::move(tensor)](void*) noexcept {});
   }
+  /// A tensor over the memory of one that has no owner.
   /// Ownership: borrows. An executorch::aten::Tensor owns nothing: the owner of its memory must
   /// keep it alive.
   Out operator()(const TheirTensor& tensor) const { return make(&tensor, nullptr); }
+  /// A tensor that keeps the owner of its memory.
   /// Ownership: keeps any movable value alive with the tensor: the owner of the memory, such as a
   /// std::shared_ptr to a runtime's Module.
   /// Errors: also what moving the value throws.
@@ -347,15 +349,16 @@ struct FromExecutorch {
   template <class F, std::enable_if_t<is_only_deleter_v<F>, int> = 0>
   Out operator()(const TheirTensor& tensor, F deleter) const = delete;
 
+  /// An EValue of ExecuTorch's EValue.
   /// Ownership: copies texts and lists. Each tensor keeps the owner of the method's memory, or
   /// borrows if none is given.
   /// Errors: also for a list whose elements changed their types.
   /// Threads: reading a list writes to the runtime's memory.
-  Value operator()(const TheirValue& value,
-                   const std::shared_ptr<const void>& owner = nullptr) const {
+  EValueOrResult operator()(const TheirValue& value,
+                            const std::shared_ptr<const void>& owner = nullptr) const {
     EValue made;
     const Error error = read_value(value, owner, made);
-    return return_to_user<Value>(function, error, std::move(made));
+    return return_to_user<EValueOrResult>(function, error, std::move(made));
   }
 
  private:

@@ -30,9 +30,10 @@
 TENON_BEGIN_NAMESPACE
 namespace testing {
 
+/// A case of the suite, for run_case().
 struct BackendCase {
-  const char* name;
-  void (*run)(Trial& trial);
+  const char* name;           ///< what it checks
+  void (*run)(Trial& trial);  ///< runs it; called by run_case()
 };
 
 inline constexpr BackendCase kCases[] = {

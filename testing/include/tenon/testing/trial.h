@@ -46,7 +46,9 @@ std::string text_of(const Parts&... parts) {
 /// The failures of cases: texts with the expected and the actual value.
 class Report {
  public:
+  /// Whether there are none.
   bool ok() const noexcept { return failures_.empty(); }
+  /// Each with the name of its case.
   const std::vector<std::string>& failures() const noexcept { return failures_; }
   /// All failures, a line each.
   std::string text() const {
