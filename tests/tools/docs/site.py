@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Builds the documentation's site and checks it: every link leads to a page and an anchor that exist, nothing
-is loaded from another host, the first page is small, and its search knows each public class, function and macro.
+is loaded from another host, the first page is small, its search knows each public class, function and macro, and
+each entry of its reference says something.
 
 usage: site.py REPOSITORY FOLDER
 """
@@ -16,8 +17,11 @@ import subprocess
 import sys
 import urllib.parse
 
+import reference_entries
+
 FIRST_PAGE = 100 * 1000  # bytes, without images
-OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/kernels/")  # not in the reference
+OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/kernels/",  # not in the reference
+           *(f"tenon/testing/{name}.h" for name in ("copy_cases", "creator_cases", "memory_cases", "trial")))
 NOT_SHOWN = {
     "ArrowArray": "Arrow's own C struct", "ArrowArrayStream": "Arrow's own C struct",
     "ArrowSchema": "Arrow's own C struct",
@@ -114,6 +118,7 @@ def main(arguments):
     names = public_names(repository)
     known = searchable((site / "searchindex.js").read_text(encoding="utf-8"))
     faults += [f"the search does not find {name}" for name in sorted(names - known)]
+    faults += reference_entries.faults(site)
     print("\n".join(faults))
     print(f"{len(pages)} pages, {len(names)} names, the first page loads {size} bytes, {len(faults)} faults")
     return 1 if faults or len(names) < 300 else 0
