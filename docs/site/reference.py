@@ -36,9 +36,12 @@ __unix__ __linux__ __cplusplus=201703L NDEBUG
 # What a paragraph of a comment begins with that has a heading of its own: "Errors:", "Errors, besides:",
 # "Ownership, threads:".
 FIELDS = ("param", "Options", "Returns", "Shapes", "Ownership", "Errors", "Threads", "Streams", "Devices", "Cost", "Source")
-LABEL_WORDS = "|".join(FIELDS[1:])
+OF_TRY = re.compile(r" ?The try\\_ form returns (?:a Result|the Error)\.")
+BESIDES = "Errors, besides"
+LABEL_WORDS = "|".join(name for name in FIELDS if name not in ("param", "Returns"))
 LABEL = re.compile(rf"((?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?): +", re.DOTALL)
-LABEL_IN_COMMENT = re.compile(rf"(^ *///|(?<=[.;])) (?=(?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?:\s)", re.MULTILINE)
+LABEL_IN_LINE = re.compile(rf"(^ *///|(?<=[.;])) (?=(?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?:(?:\s|$))|(^ *///) (?=`\w+`: )")
+PARAMETER = re.compile(r"``(\w+)``: +")  # "`copy`: whether to copy"
 
 # What functions take, where the type alone does not say it.
 PARAMETERS = [
@@ -48,6 +51,8 @@ PARAMETERS = [
     (r"(?:Dims|StridesArg) strides", "in elements, such as ``{3, 1}``; ``{}`` for dense ones"),
     (r"DimOrderArg dim_order", "the dimensions, outermost first, such as ``{1, 0}``; ``{}`` for row-major"),
     (r"StridesOrOrder layout", "``Strides{3, 1}`` or ``DimOrder{1, 0}``"),
+    (r"FilePath path", "a ``std::string``, a ``const char*`` or a ``std::filesystem::path``"),
+    (r"Managed managed", "a ``DLManagedTensorVersioned*`` or ``DLManagedTensor*`` of any header, or a :cpp:type:`DLPackPtr`"),
     (r"TypeArg type", ":cpp:enum:`ScalarType`, the dtype"),
     (r"Values values", "a list such as ``{1.5, 2}``, or a container of elements"),
     (r"F deleter", "takes the ``void*``: ``[](void* data) { … }``"),
@@ -74,10 +79,10 @@ def header_files(repository):
     return sorted(path for root in ROOTS for path in (repository / root).rglob("*.h"))
 
 
-def set_off_labels(comment):
-    """The comment with each label at the beginning of a paragraph."""
-    start = re.match(r" *//+", comment)[0]
-    return LABEL_IN_COMMENT.sub(lambda match: f"{'' if match[1] else chr(10)}{start}\n{start} ", comment)
+def set_off_labels(line):
+    """A line of a comment, with each label at the beginning of a paragraph."""
+    start = re.match(" *///", line)[0]
+    return LABEL_IN_LINE.sub(lambda match: ("" if match[1] or match[2] else "\n") + f"{start}\n{start} ", line)
 
 
 def run_doxygen(repository, work):
@@ -92,7 +97,8 @@ def run_doxygen(repository, work):
             text = COMMENTS.sub(lambda comment: "" if OF_MACROS.match(comment[0]) else comment[0], text)
             text = re.sub(r"template <class = void>\n", "\n", text)
             text = text.replace("namespace detail {  // function objects", "namespace functions {")
-            copy.write_text(COMMENTS.sub(lambda comment: set_off_labels(comment[0]), text), encoding="utf-8")
+            text = re.sub("^ *///.*", lambda line: set_off_labels(line[0]), text, flags=re.MULTILINE)
+            copy.write_text(text, encoding="utf-8")
     settings = {
         "INPUT": headers, "STRIP_FROM_PATH": headers, "RECURSIVE": "YES", "OUTPUT_DIRECTORY": work,
         "INCLUDE_PATH": headers, "GENERATE_HTML": "NO",
@@ -109,7 +115,9 @@ def run_doxygen(repository, work):
 
 
 def escape(text):
-    return re.sub(r"([\\*`|_])", r"\\\1", text)
+    """The text with what reStructuredText would read as markup escaped, and with links from `name()`."""
+    return re.sub(r"(?<![\w:.~])([A-Za-z]\w*(?:::\w+)*)\(\)|([\\*`|_])",
+                  lambda match: f"\0:cpp:func:`{match[1]}`\0" if match[1] else "\\" + match[2], text)
 
 
 def inline(element):
@@ -157,8 +165,10 @@ def description(node):
     for tag in ("briefdescription", "detaileddescription"):
         for block in blocks(node.find(tag)):
             label = LABEL.match(block[0])
-            if label:
-                fields.append((label[1], block[0][label.end():]))
+            parameter = node.get("kind") == "function" and PARAMETER.match(block[0])
+            if label or parameter:
+                name = f"param {parameter[1]}" if parameter else label[1]
+                fields.append((name, block[0][(parameter or label).end():]))
             else:
                 lines += [*([""] if lines else []), *block]
     return lines, fields
@@ -271,10 +281,15 @@ class Entry:
             self.name = other.name
         self.signatures += [text for text in other.signatures if text not in self.signatures]
         self.results = {**other.results, **self.results}
+        if other.name != self.name:  # says what returns() says
+            self.lines = [OF_TRY.sub("", line) for line in self.lines]
+            self.fields = [(label, OF_TRY.sub("", text)) for label, text in self.fields]
 
-    def returns(self):
+    def returns(self, is_member):
         """What a function returns that has a try_ form, and what that does."""
         twins = [name for name in self.results if name != base_name(name) and base_name(name) in self.results]
+        if not twins and not is_member and self.results[self.name] == "Error":
+            yield "Returns", "``Error::Ok``, or the error; :cpp:func:`last_error_message` has its text."
         if twins:
             first, result = (re.sub(r"\b(?:static|constexpr)\b ?", "", self.results[name])
                              for name in (self.name, twins[0]))
@@ -286,22 +301,27 @@ class Entry:
     def parameters(self):
         """What the types of the parameters do not say: pairs of a name and a text."""
         options = "".join(text for label, text in self.fields if label.startswith("Options"))
-        code = " ".join(re.sub(r"[&.]|\bconst\b", " ", " ".join(self.signatures)).split())
+        code = " ".join(re.sub(r"[&*.]|\bconst\b", " ", " ".join(self.signatures)).split())
         found = []
         for kind, text in PARAMETERS:
             match = re.search(rf"(?<![\w:]){kind}\b", code)
-            if match:
-                name = match[0].rpartition(" ")[2]
-                found.append((match.start(), name, options if name == "options" and options else text))
-        return [(name, text) for _, name, text in sorted(found)]
+            name = match and match[0].rpartition(" ")[2]
+            if match and f"param {name}" not in dict(self.fields):
+                found.append((f"param {name}", options if name == "options" and options else text))
+        found += [pair for pair in self.fields if pair[0].startswith("param")]
+        return sorted(found, key=lambda pair: re.search(rf"\b{pair[0][6:]}\b(?! *\()|$", code).start())
 
-    def every_field(self):
+    def every_field(self, is_member):
         """The fields of the comment, and those that follow from the declarations, in the order of FIELDS."""
         fields = self.fields
         if self.directive == "cpp:function":
-            fields = [pair for pair in fields if not pair[0].startswith("Options")]
-            fields += [(f"param {name}", text) for name, text in self.parameters()]
-            fields += self.returns()
+            fields = [pair for pair in fields if not pair[0].startswith(("Options", "param"))]
+            fields += self.parameters()
+            fields += self.returns(is_member)
+        besides = dict(fields).get(BESIDES)
+        if besides and "Errors" in dict(fields):
+            fields = [(label, f"{text.rstrip('.')}; {besides}" if label == "Errors" else text) for label, text in fields
+                      if label != BESIDES]
         return sorted(fields, key=lambda pair: FIELDS.index(re.match(r"[A-Za-z]+", pair[0])[0]))
 
     def write(self, indent=""):
@@ -311,7 +331,7 @@ class Entry:
         yield ""
         yield from (f"{indent}   {line}".rstrip() for line in self.lines)
         yield ""
-        yield from (f"{indent}   :{label}: {text}" for label, text in self.every_field())
+        yield from (f"{indent}   :{label}: {text}" for label, text in self.every_field(indent != ""))
         yield ""
         for member in self.members:
             yield from member.write(indent + "   ")
@@ -383,7 +403,7 @@ class Functions:
         if first != base or name != base and len(overloads) > 1:
             own.signatures = [f"{own.results[name]} {name}(Arguments&&... arguments)"]
             if first != base and name == base:
-                own.fields.append(("param arguments", f"those of ``{first}()``"))
+                own.fields.append(("param arguments", f"those of :cpp:func:`{first}`"))
             return [own]
         self.names.setdefault(base, names_in(" ".join(own.lines), base))
         made = []
@@ -401,10 +421,22 @@ class Functions:
             else:
                 made.append(entry)
         for entry in made[1:]:
-            labels = {re.match(r"\w+", label)[0] for label, _ in entry.fields}
-            entry.fields += [(label, f"as of the first ``{name}()``") for label, _ in made[0].fields
-                             if label in ("Ownership", "Errors", "Cost") and label not in labels]
+            entry.fields += self.as_of_the_first(name, made[0].fields, entry.fields)
         return made
+
+    @staticmethod
+    def as_of_the_first(name, fields, own):
+        """What an overload has of the first one's comment."""
+        as_first = f"as of the first :cpp:func:`{name}`"
+        its = {re.match(r"\w+", label)[0] for label, _ in own if label != BESIDES}
+        labels = [label for label in ("Ownership", "Errors", "Cost") if label in dict(fields) and label not in its]
+        if "Options" not in its:
+            yield "Options", as_first
+        if "Errors" in labels and BESIDES in dict(own):
+            yield "Errors", as_first
+            labels.remove("Errors")
+        if labels:
+            yield ", ".join(labels).capitalize(), as_first
 
     def signature(self, text, name, struct, types):
         text = re.sub(r"\s*\bconst\b\s*$", "", text.strip().replace("operator()(", f"{name}("))
@@ -527,15 +559,15 @@ def header_comment(text):
     for line in text.splitlines()[1:]:
         if not line.startswith("//"):
             break
-        lines.append(line[2:].strip())
+        lines.append(line[3:].rstrip())
     text = re.sub(r"\n(?=(?:Errors|Threads|Ownership|Source): )", "\n\n", "\n".join(lines))
-    paragraphs = [" ".join(part.split()) for part in text.split("\n\n")]
+    paragraphs = [part if part.startswith("    ") else " ".join(part.split()) for part in text.split("\n\n")]
     first, _, rest = paragraphs[0].partition(". ")
     return first.rstrip(".") + ".", [part for part in (rest, *paragraphs[1:]) if part]
 
 
 def prose(text):
-    return re.sub(r"`([^`]+)`|([^`]+)", lambda m: f"``{m[1]}``" if m[1] else escape(m[2]), text)
+    return separated(re.sub(r"`([^`]+)`|([^`]+)", lambda m: f"\0``{m[1]}``\0" if m[1] else escape(m[2]), text))
 
 
 def macros(repository):
@@ -584,6 +616,9 @@ def write_pages(repository, pages, work):
             lines = [name + ".h", "=" * (len(name) + 2), "", prose(about), "",
                      ".. code-block:: cpp", "", f"   #include <tenon/{header}>", ""]
             for part in more:
+                if part.startswith("    "):
+                    lines += [".. code-block:: cpp", "", *(f"   {line[4:]}" for line in part.splitlines()), ""]
+                    continue
                 lines += [LABEL.sub(r":\1: ", prose(part), count=1) if LABEL.match(part) else prose(part), ""]
             namespace = None
             for entry in entries[header]:

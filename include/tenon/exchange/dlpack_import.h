@@ -207,6 +207,7 @@ struct FromDLPack {
   ///
   /// `copy`: true to copy, false to share or fail, none to copy only if necessary: if data is
   /// misaligned for its elements, or is wanted on another `device`.
+  /// `device`: where the data is wanted; none for where it is.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
   /// the memory is gone, or before this returns if the data was copied or the struct refused. For a
   /// struct that this library exported, returns the exported tensor, with which later resizes are

@@ -95,8 +95,9 @@ struct ReadNpy {
   /// dim order reversed; nothing is transposed. DYNAMIC_BOUND. The dtype may have any name or code
   /// that numpy.dtype() takes.
   ///
-  /// `offset`, unless null, is the array's position in the file, in bytes, and is set to its end:
-  /// the next array may follow. After an error it is unchanged.
+  /// `memory`: Map maps the file's memory instead of copying it.
+  /// `offset`: unless null, the array's position in the file, in bytes. Set to its end: the next
+  /// array may follow. After an error it is unchanged.
   /// Ownership: copies, unless NpyMemory::Map is given. Bytes of a bool that are neither 0 nor 1
   /// become 1 in the copy.
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
@@ -109,7 +110,7 @@ struct ReadNpy {
                  size_t* offset = nullptr) const {
     return read(path, ScalarType::Undefined, memory, offset);
   }
-  /// As above, for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
+  /// read_npy() for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
   ///
   /// BFloat16 and the Float8 types are <V2 and <V1 in files of ml_dtypes' arrays, datetime64 is
   /// Long. If the file's elements are larger than `type`, as texts and structures are, a last
@@ -149,7 +150,7 @@ template <class Out>
 struct FromNpy {
   const char* function;
 
-  /// Reads the content of a .npy file from memory.
+  /// Reads the content of a .npy file from memory. With `type`, reinterprets the bytes.
   /// Ownership: copies.
   /// Errors: those of read_npy(), without errors of files.
   /// Cost: O(bytes).
@@ -226,7 +227,7 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
 /// elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran order are written as
 /// they are, others in row-major order, through a copy.
 ///
-/// `to` is a path; or a 1-d Byte tensor, to whose end the file's bytes are added, and which grows
+/// `to`: a path; or a 1-d Byte tensor, to whose end the file's bytes are added, and which grows
 /// if it is DYNAMIC_UNBOUND; or a function that receives them, a WriteFunction. After an error a
 /// tensor has its old size, unless other code resized it meanwhile.
 ///

@@ -303,9 +303,10 @@ struct ShmCreate {
   /// elements are zero, and begin at a page. The strides are dense, or any that keep the elements
   /// apart, as in empty_strided(). DYNAMIC_BOUND; other processes do not see a resize.
   ///
-  /// `name` is "/x", as for shm_open(): "/" and up to 255 other characters; `mode` its permissions,
-  /// without the bits of umask(). The user's read permission is always set, so that the last owner
-  /// can find out that it is the last. An abandoned name is replaced.
+  /// `name`: "/x", as for shm_open(): "/" and up to 255 other characters. An abandoned name is
+  /// replaced.
+  /// `mode`: its permissions, without the bits of umask(). The user's read permission is always
+  /// set, so that the last owner can find out that it is the last.
   /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
   /// tensor is destroyed, and the name removed with the last one. See above for killed processes
   /// and fork().

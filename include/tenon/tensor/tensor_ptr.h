@@ -224,6 +224,7 @@ struct MakeTensor {
       TENON_MISTAKE("the sizes come before the data: make_tensor_ptr(sizes, data.get())");
 
   /// A handle to an impl.
+  /// Ownership: shares the impl.
   /// Errors: InvalidState for a null one.
   template <class P, std::enable_if_t<std::is_same_v<P, tenon::TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
@@ -231,6 +232,7 @@ struct MakeTensor {
     return share<Out>(function, error, Tensor(std::move(impl)));
   }
   /// ExecuTorch's form of share(tensor).
+  /// Ownership: shares the impl.
   template <class P, std::enable_if_t<std::is_same_v<P, TensorPtr>, int> = 0>
   Out operator()(const P& tensor) const {
     return share<Out>(function, tensor);
@@ -240,6 +242,8 @@ struct MakeTensor {
   /// memory of `source`, which it keeps alive. Empty lists stand for the source's; `storage_offset`
   /// is in elements, from the source's element 0. The view has the source's dynamism, but cannot
   /// grow, and while it lives the source cannot either.
+  /// Options: `Strides{3, 1}` and `DimOrder{1, 0}`.
+  /// Ownership: shares the source's memory.
   /// Errors: OutOfBounds when it would reach beyond the source's elements, InvalidState for an
   /// undefined source.
   template <class S,
