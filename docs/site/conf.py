@@ -2,6 +2,7 @@
 # Sphinx's configuration of the documentation's site: scripts/site.sh.
 # pylint: disable=invalid-name
 
+import json
 import pathlib
 import re
 import sys
@@ -9,6 +10,8 @@ import sys
 here = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(here))
 import styles  # pylint: disable=wrong-import-position
+from docutils import nodes  # pylint: disable=wrong-import-position
+from sphinx import addnodes  # pylint: disable=wrong-import-position
 from sphinx.domains.cpp import CPPDomain  # pylint: disable=wrong-import-position
 config = (here.parents[1] / "include/tenon/config.h").read_text(encoding="utf-8")
 numbers = [re.search(rf"#define TENON_VERSION_{part} +(\d+)", config)[1] for part in ("MAJOR", "MINOR", "PATCH")]
@@ -55,10 +58,15 @@ html_theme_options = {"navigation_with_keys": False}
 
 
 class NamesDomain(CPPDomain):
-    """The search does not list the names of parameters."""
+    """The search lists the first overload of a function, and no names of parameters."""
 
     def get_objects(self):
-        return (found for found in super().get_objects() if found[2] not in ("functionParam", "templateParam"))
+        seen = set()
+        for found in super().get_objects():
+            name, _, kind, page, *_ = found
+            if kind not in ("functionParam", "templateParam") and (name, page) not in seen:
+                seen.add((name, page))
+                yield found
 
 
 def make_lighter(app, pagename, templatename, context, doctree):
@@ -74,9 +82,51 @@ def drop_unused(app, pagename, templatename, context, doctree):
         context["script_files"] = [file for file in context["script_files"] if "furo.js" in str(file.filename)]
 
 
+def declarations(env):
+    """Maps an entry's anchor to its parameters and the first sentence of its comment, in the order of the pages."""
+    found = {}
+    for page in sorted(env.all_docs):
+        if page.startswith("reference/"):
+            for entry in env.get_doctree(page).findall(addnodes.desc):
+                paragraph = next((child for child in entry[-1] if isinstance(child, nodes.paragraph)), None)
+                text = "" if paragraph is None else re.split(r"(?<=\w\w[.)]) (?=[A-Z`])", paragraph.astext())[0]
+                for line in entry.findall(addnodes.desc_signature):
+                    if line.parent is entry:
+                        parameters = "".join(part.astext() for part in line.findall(addnodes.desc_parameterlist))
+                        found.update((anchor, (parameters, text.replace("\n", " "))) for anchor in line["ids"])
+    return found
+
+
+def in_order(env):
+    """The pages as the navigation has them, those that it shows always first."""
+    pages = [env.config.root_doc]
+    for page in pages:
+        pages += [other for other in env.toctree_includes.get(page, []) if other not in pages]
+    return pages
+
+
+def improve_search(app):
+    """Writes into the search's index what scorer.js reads: each entry's parameters and summary, each page's place in the
+    navigation. Takes out the general index, which has the entries once more.
+    """
+    declared = declarations(app.env)
+    anchors = list(declared)
+    pages = in_order(app.env)
+    path = pathlib.Path(app.outdir) / "searchindex.js"
+    index = json.loads(re.search(r"Search\.setIndex\((.*)\)", path.read_text(encoding="utf-8"), re.DOTALL)[1])
+    index["indexentries"] = {}
+    index["places"] = [pages.index(name) if name in pages else len(pages) for name in index["docnames"]]
+    entries = {entry[3]: entry for found in index["objects"].values() for entry in found}
+    index["objects"] = {"": [[page, kind, priority, anchor, name.removeprefix("tenon::"), *declared[anchor]]
+                             for anchor, (page, kind, priority, _, name) in
+                             sorted(entries.items(), key=lambda item: anchors.index(item[0]))]}
+    path.write_text(f"Search.setIndex({json.dumps(index, separators=(',', ':'))})", encoding="utf-8")
+
+
 def finish(app, exception):
     if exception is None:
         styles.lighten(pathlib.Path(app.outdir))
+        improve_search(app)
 
 
 def setup(app):

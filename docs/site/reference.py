@@ -10,15 +10,7 @@ import re
 import subprocess
 import xml.etree.ElementTree as ET
 
-FOLDERS = {
-    "core": "core: sizes, dtypes, devices, errors",
-    "tensor": "tensor: make, view, copy, resize",
-    "backend": "backend: where memory comes from",
-    "exchange": "exchange: Blob, DLPack, bytes",
-    "module": "module: models",
-    "interop": "interop: other libraries, languages and files",
-    "testing": "testing: suites for your own backend",
-}
+from titles import FOLDERS
 
 ROOTS = ("include", "testing/include")
 
@@ -587,7 +579,7 @@ def write_macros(repository, page):
     lines = ["Macros: switches and version", "=" * 28, "",
              "Define a switch alike for every file of a program, such as ``-DTENON_HEAP=0``. The page on building says how "
              "a difference is found. "
-             ":doc:`error.h <core/error>` has ``TENON_TRY``.", ""]
+             ":doc:`core/error` has ``TENON_TRY``.", ""]
     for header, entries in macros(repository).items():
         lines += [header, "-" * len(header), ""]
         for names, paragraphs in entries:
@@ -605,15 +597,18 @@ def write_pages(repository, pages, work):
     """Writes the pages; returns {header: page} and the names of the folders' pages."""
     entries = read_entries(run_doxygen(repository, work))
     made = {}
-    for folder, title in FOLDERS.items():
-        headers = sorted((h for h in entries if h.split("/")[0] == folder), key=lambda h: (h.count("/"), h))
+    for folder, (title, titles) in FOLDERS.items():
+        headers = {f"{folder}/{name}.h": text for name, text in titles.items() if f"{folder}/{name}.h" in entries}
+        untitled = sorted(header for header in entries if header.split("/")[0] == folder and header not in headers)
+        if untitled:
+            raise ValueError(f"docs/site/titles.py has no title for {', '.join(untitled)}")
         rows = []
-        for header in headers:
+        for header, heading in headers.items():
             root = "testing/include" if folder == "testing" else "include"
             text = (repository / root / "tenon" / header).read_text(encoding="utf-8")
             about, more = header_comment(text)
-            name = header.removesuffix(".h").partition("/")[2]
-            lines = [name + ".h", "=" * (len(name) + 2), "", prose(about), "",
+            heading = escape(heading)
+            lines = [heading, "=" * len(heading), "", prose(about), "",
                      ".. code-block:: cpp", "", f"   #include <tenon/{header}>", ""]
             for part in more:
                 if part.startswith("    "):
@@ -630,7 +625,7 @@ def write_pages(repository, pages, work):
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text("\n".join(lines), encoding="utf-8")
             made[f"{root}/tenon/{header}"] = page
-            rows += [f"   * - :doc:`{name}.h <{header.removesuffix('.h')}>`", f"     - {prose(about)}"]
+            rows += [f"   * - :doc:`{header.removesuffix('.h')}`", f"     - {prose(about)}"]
         index = pages / "reference" / f"{folder}.rst"
         index.write_text("\n".join([
             title, "=" * len(title), "", ".. list-table::", "   :widths: auto", "", *rows, "",

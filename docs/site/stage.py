@@ -16,24 +16,20 @@ import sys
 
 import reference
 
-NAVIGATION = {
-    "Getting started": "docs/tutorial docs/errors docs/building docs/packages docs/equivalents examples/README docs/names "
-                       "docs/debugging",
+NAVIGATION = {  # what is needed first; a name that does not exist is skipped
+    "Start": "docs/README docs/start docs/tutorial docs/tutorial_exchange docs/building docs/packages docs/raw_vectors "
+             "docs/coming_from docs/numpy docs/errors docs/faq docs/debugging examples/README",
     "Ownership": "docs/ownership docs/backends docs/threads",
-    "Exchange": "docs/recipes docs/recipes_libraries docs/executorch docs/aten docs/numpy docs/python docs/dlpack "
-                "docs/distributed docs/elixir",
+    "Recipes": "docs/recipes docs/recipes_libraries docs/python docs/dlpack docs/aten docs/executorch docs/distributed "
+               "docs/elixir",
     "Files": "docs/files docs/torch_file docs/gguf docs/packed docs/inspect",
     "Models": "docs/module docs/after_model docs/aoti docs/aoti_details docs/extensions",
-    "Embedded": "docs/embedded",
-    "Performance": "docs/performance docs/comparison docs/reports/benchmarks docs/reports/layouts",
-    "Platforms": "docs/platforms docs/cuda",
+    "Devices and systems": "docs/embedded docs/cuda docs/platforms",
     "Reference": "",  # and the headers' folders
-    "About": "docs/README docs/guarantees docs/random docs/architecture docs/reports/coverage docs/reports/mutation "
-             "CHANGELOG CONTRIBUTING SECURITY",
+    "Performance": "docs/performance docs/comparison docs/reports/benchmarks docs/reports/layouts",
+    "About tenon": "docs/guarantees docs/versions docs/names docs/random docs/architecture docs/reports/coverage "
+                   "docs/reports/mutation CHANGELOG CONTRIBUTING SECURITY",
 }
-# On the first page, above its first code.
-WAYS = ("**[Getting started](docs/tutorial.md)** | [add it to a program](docs/building.md) | [all guides](docs/README.md) | "
-        "[reference](reference/tensor.rst)")
 PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/reports/*.md",
          "examples/README.md", "examples/*/README.md", "examples/*/*/README.md", "tests/**/README.md")
 PICTURES = ("*.svg", "*.png", "*.jpg")
@@ -73,7 +69,7 @@ class Site:
         text = LINK.sub(lambda m: m[1] or m[2] + self.target(page, m[3]) + m[4], text)
         if str(page) == "README.md":
             page = pathlib.Path("index.md")
-            text = text.replace("\n```", f"\n{WAYS}\n\n```", 1) + self.navigation()
+            text += self.navigation()
         elif str(page) == "examples/README.md":
             text += toctree("", [p.with_suffix("").relative_to("examples").as_posix() for p in self.pages
                                  if p.parts[0] == "examples" and len(p.parts) == 3])
@@ -85,7 +81,7 @@ class Site:
         groups = {caption: [name for name in names.split() if name in known] for caption, names in NAVIGATION.items()}
         groups["Reference"] = self.folders
         named = {name for names in groups.values() for name in names}
-        groups["About"] += sorted(name for name in known - named if name.startswith("docs/"))
+        groups["About tenon"] += sorted(name for name in known - named if name.startswith("docs/"))
         return "".join(toctree(caption, names) for caption, names in groups.items())
 
     def stage_file(self, file):
@@ -94,7 +90,7 @@ class Site:
         language = "cmake" if file.name == "CMakeLists.txt" else LANGUAGES.get(file.suffix, "text")
         copy = page.with_suffix(".txt")
         shutil.copy(self.repository / file, copy)
-        page.write_text(f":orphan:\n\n{file}\n{'=' * len(str(file))}\n\n.. literalinclude:: {copy.name}\n   :language: {language}\n",
+        page.write_text(f":orphan:\n:nosearch:\n\n{file}\n{'=' * len(str(file))}\n\n.. literalinclude:: {copy.name}\n   :language: {language}\n",
                         encoding="utf-8")
 
     def stage(self):
