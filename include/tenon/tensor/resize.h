@@ -162,11 +162,12 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 /// Ownership: unchanged. Within the capacity no memory moves and none is allocated; a tensor that
 /// grows gets memory of the same backend. Adopted memory that grows is released through its deleter
 /// and becomes owned.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory off the
-/// CPU that no backend allocated, and where elements lie below element 0), InvalidArgument
-/// (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than
-/// its memory has from element 0 upward), InUse (growth while a view, Blob or DLPack export is alive), InvalidState (undefined; changed by its
-/// backend while that allocates), OutOfMemory. After an error the tensor is as it was.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory off the CPU
+/// that no backend allocated, and where elements lie below element 0), InvalidArgument (negative or
+/// overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than its memory
+/// has from element 0 upward), InUse (growth while a view, Blob or DLPack export is alive),
+/// InvalidState (undefined; changed by its backend while that allocates), OutOfMemory. After an
+/// error the tensor is as it was.
 /// Threads: the caller locks out readers.
 /// Cost: O(rank); when it grows, O(bytes). Growth doubles the capacity.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow, and resize_tensor;

@@ -33,9 +33,9 @@ inline Out share(const char* function, const ConstTensorArg& tensor) {
 
 namespace detail {  // function objects
 
-/// Options: in any order, a type, by default the data's; a dynamism, by default DYNAMIC_BOUND
-/// (rank 0 is always STATIC); the backend that allocates the memory, or to which the pointer's
-/// memory belongs, or that memory's device; with sizes also `Strides{3, 1}` and `DimOrder{1, 0}`, for
+/// Options: in any order, a type, by default the data's; a dynamism, by default DYNAMIC_BOUND (rank
+/// 0 is always STATIC); the backend that allocates the memory, or to which the pointer's memory
+/// belongs, or that memory's device; with sizes also `Strides{3, 1}` and `DimOrder{1, 0}`, for
 /// which ExecuTorch has two lists, the dim order first. An empty dim order or empty strides stand
 /// for row-major, or for what the other implies.
 /// Ownership: the tensor owns its memory, unless it is given a pointer.
@@ -43,9 +43,9 @@ namespace detail {  // function objects
 /// count or an offset that overflows, a dim_order that is not a permutation, strides that do not
 /// nest in it; data of another length than the shape needs; null data for a shape with elements;
 /// overlapping or negative strides over memory that the tensor will own; a value, also of a
-/// container, that does not fit the type), InvalidType (a type other than the pointer's, or one
-/// to which canCast refuses to cast the values; Undefined), NotFound (a device without a registered backend),
-/// OutOfMemory.
+/// container, that does not fit the type), InvalidType (a type other than the pointer's, or one to
+/// which canCast refuses to cast the values; Undefined), NotFound (a device without a registered
+/// backend), OutOfMemory.
 /// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
 struct MakeTensor {

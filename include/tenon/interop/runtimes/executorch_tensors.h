@@ -310,8 +310,8 @@ Out to_executorch(const char* function, const TensorArg& tensor) {
 
 namespace detail {  // function objects
 
-/// A tensor over the memory of ExecuTorch's, with its sizes, strides, dim order, dtype, dynamism and
-/// device.
+/// A tensor over the memory of ExecuTorch's, with its sizes, strides, dim order, dtype, dynamism
+/// and device.
 ///
 /// Both sides see writes, but not resizes. A DYNAMIC_UNBOUND tensor with an owner that grows beyond
 /// its elements moves to new memory. ExecuTorch does not report memory that must not be written,
