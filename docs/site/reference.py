@@ -25,14 +25,15 @@ TENON_BARE_METAL=0 TENON_INLINE_DIMS=6 TENON_ERROR_TEXT=1 TENON_MARKS_FREE_MEMOR
 __unix__ __linux__ __cplusplus=201703L NDEBUG
 """
 
-# What a paragraph of a comment begins with that has a heading of its own: "Errors:", "Errors, besides:",
-# "Ownership, threads:".
-FIELDS = ("param", "Options", "Returns", "Shapes", "Ownership", "Errors", "Threads", "Streams", "Devices", "Cost", "Source")
-OF_TRY = re.compile(r" ?The try\\_ form returns (?:a Result|the Error)\.")
+# The fields of a description, in their order. A comment's are paragraphs that begin with their label: "Errors:",
+# "Errors, besides:", "Ownership, threads:".
+FIELDS = ("param", "Returns", "Options", "Shapes", "Ownership", "Errors", "Threads", "Streams", "Devices", "Cost",
+          "Source")
+LABELLED = rf"((?:{'|'.join(FIELDS[2:])})(?:[ ,/][a-z ,/]{{1,30}})?):"
+LABEL = re.compile(rf"{LABELLED} +")
+LABEL_IN_LINE = re.compile(rf"(?:(^ *///)|(?<=[.;])) (?={LABELLED}(?: |$)|`\w+`: )")
 BESIDES = "Errors, besides"
-LABEL_WORDS = "|".join(name for name in FIELDS if name not in ("param", "Returns"))
-LABEL = re.compile(rf"((?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?): +", re.DOTALL)
-LABEL_IN_LINE = re.compile(rf"(^ *///|(?<=[.;])) (?=(?:{LABEL_WORDS})(?:[ ,/][a-z ,/]{{1,30}})?:(?:\s|$))|(^ *///) (?=`\w+`: )")
+OF_TRY = re.compile(r" ?The try\\_ form returns (?:a Result|the Error)\.")
 PARAMETER = re.compile(r"``(\w+)``: +")  # "`copy`: whether to copy"
 
 # What functions take, where the type alone does not say it.
@@ -44,6 +45,8 @@ PARAMETERS = [
     (r"DimOrderArg dim_order", "the dimensions, outermost first, such as ``{1, 0}``; ``{}`` for row-major"),
     (r"StridesOrOrder layout", "``Strides{3, 1}`` or ``DimOrder{1, 0}``"),
     (r"FilePath path", "a ``std::string``, a ``const char*`` or a ``std::filesystem::path``"),
+    (r"FileTarget to", "a path; a row of Byte, to whose end the bytes are added; or a function that takes them"),
+    (r"FileContent \w+", "a contiguous :cpp:struct:`Blob` or tensor of the file's bytes, in the host's memory"),
     (r"Managed managed", "a ``DLManagedTensorVersioned*`` or ``DLManagedTensor*`` of any header, or a :cpp:type:`DLPackPtr`"),
     (r"TypeArg type", ":cpp:enum:`ScalarType`, the dtype"),
     (r"Values values", "a list such as ``{1.5, 2}``, or a container of elements"),
@@ -64,17 +67,18 @@ OF_STANDARD = ("value_type", "element_type", "reference", "pointer", "iterator",
 # define, so that Doxygen does not see their definitions.
 NAME = re.compile(r"(TENON_[A-Z0-9_]+|USE_ATEN_LIB)(?:=\w+)?")
 OF_MACROS = re.compile(rf"///? {NAME.pattern}(?:, {NAME.pattern})*: ")
-COMMENTS = re.compile(r"(?:^ *///?(?: .*)?\n)+", re.MULTILINE)
+COMMENTS = re.compile(r"(?:^///?(?: .*)?\n)+", re.MULTILINE)
 
 
 def header_files(repository):
     return sorted(path for root in ROOTS for path in (repository / root).rglob("*.h"))
 
 
-def set_off_labels(line):
-    """A line of a comment, with each label at the beginning of a paragraph."""
+def for_doxygen(line):
+    """A line of a comment, with each label at the beginning of a paragraph, and `__x__` not read as bold x."""
     start = re.match(" *///", line)[0]
-    return LABEL_IN_LINE.sub(lambda match: ("" if match[1] or match[2] else "\n") + f"{start}\n{start} ", line)
+    line = re.sub(r"([`\"][^`\"]*[`\"])|(__\w+__(?:\(\))?)", lambda match: match[1] or f"`{match[2]}`", line)
+    return LABEL_IN_LINE.sub(lambda match: ("" if match[1] else "\n") + f"{start}\n{start} ", line)
 
 
 def run_doxygen(repository, work):
@@ -89,7 +93,7 @@ def run_doxygen(repository, work):
             text = COMMENTS.sub(lambda comment: "" if OF_MACROS.match(comment[0]) else comment[0], text)
             text = re.sub(r"template <class = void>\n", "\n", text)
             text = text.replace("namespace detail {  // function objects", "namespace functions {")
-            text = re.sub("^ *///.*", lambda line: set_off_labels(line[0]), text, flags=re.MULTILINE)
+            text = re.sub("^ *///.*", lambda line: for_doxygen(line[0]), text, flags=re.MULTILINE)
             copy.write_text(text, encoding="utf-8")
     settings = {
         "INPUT": headers, "STRIP_FROM_PATH": headers, "RECURSIVE": "YES", "OUTPUT_DIRECTORY": work,
@@ -106,10 +110,16 @@ def run_doxygen(repository, work):
     return work / "xml"
 
 
+def link(name):
+    """A link to a function, if there is one of that name."""
+    return f":cpp:func:`{name}() <{name}>`"
+
+
 def escape(text):
-    """The text with what reStructuredText would read as markup escaped, and with links from `name()`."""
-    return re.sub(r"(?<![\w:.~])([A-Za-z]\w*(?:::\w+)*)\(\)|([\\*`|_])",
-                  lambda match: f"\0:cpp:func:`{match[1]}`\0" if match[1] else "\\" + match[2], text)
+    """The text with what reStructuredText would read as markup escaped, and links from `name()` and docs/PAGE.md."""
+    return re.sub(r"(?<![\w:.~])([A-Za-z]\w*(?:::\w+)*)\(\)|\bdocs/(\w+)\.md|([\\*`|_])",
+                  lambda match: f"\0{link(match[1])}\0" if match[1] else f"\0:doc:`/docs/{match[2]}`\0" if match[2] else
+                  "\\" + match[3], text)
 
 
 def inline(element):
@@ -230,7 +240,7 @@ def signature(node):
         value = plain(re.sub(r"\btypedef\b", "", definition.partition("=")[2])) if definition.startswith(("using", "template")) else ""
         return f"{template_of(node)}{name}" + (f" = {value}" if value else "")
     if kind == "variable":
-        return f"{plain(text_of(node, 'type'))} {name}{text_of(node, 'argsstring')}"
+        return f"{plain(text_of(node, 'type'))} {name}{plain(text_of(node, 'argsstring'))}"
     if kind == "define":
         parameters = [text_of(parameter, "defname") for parameter in node.findall("param")]
         return name + (f"({', '.join(parameters)})" if parameters else "")
@@ -281,7 +291,7 @@ class Entry:
         """What a function returns that has a try_ form, and what that does."""
         twins = [name for name in self.results if name != base_name(name) and base_name(name) in self.results]
         if not twins and not is_member and self.results[self.name] == "Error":
-            yield "Returns", "``Error::Ok``, or the error; :cpp:func:`last_error_message` has its text."
+            yield "Returns", f"``Error::Ok``, or the error; {link('last_error_message')} has its text."
         if twins:
             first, result = (re.sub(r"\b(?:static|constexpr)\b ?", "", self.results[name])
                              for name in (self.name, twins[0]))
@@ -395,7 +405,7 @@ class Functions:
         if first != base or name != base and len(overloads) > 1:
             own.signatures = [f"{own.results[name]} {name}(Arguments&&... arguments)"]
             if first != base and name == base:
-                own.fields.append(("param arguments", f"those of :cpp:func:`{first}`"))
+                own.fields.append(("param arguments", f"those of {link(first)}"))
             return [own]
         self.names.setdefault(base, names_in(" ".join(own.lines), base))
         made = []
@@ -419,7 +429,7 @@ class Functions:
     @staticmethod
     def as_of_the_first(name, fields, own):
         """What an overload has of the first one's comment."""
-        as_first = f"as of the first :cpp:func:`{name}`"
+        as_first = f"as of the first {link(name)}"
         its = {re.match(r"\w+", label)[0] for label, _ in own if label != BESIDES}
         labels = [label for label in ("Ownership", "Errors", "Cost") if label in dict(fields) and label not in its]
         if "Options" not in its:
@@ -552,7 +562,7 @@ def header_comment(text):
         if not line.startswith("//"):
             break
         lines.append(line[3:].rstrip())
-    text = re.sub(r"\n(?=(?:Errors|Threads|Ownership|Source): )", "\n\n", "\n".join(lines))
+    text = re.sub(rf"(?:\n|(?<=[.;]) )(?={LABELLED} )", "\n\n", "\n".join(lines))
     paragraphs = [part if part.startswith("    ") else " ".join(part.split()) for part in text.split("\n\n")]
     first, _, rest = paragraphs[0].partition(". ")
     return first.rstrip(".") + ".", [part for part in (rest, *paragraphs[1:]) if part]

@@ -41,6 +41,11 @@ FOLDERS = {
         "device": "Device: where memory is",
         "generator": "Generator: the state of random numbers",
     }),
+    "kernels": ("Conversions: CastMode, Normalize", {
+        "cast": "CastMode: how elements are converted",
+        "normalize": "Normalize: scaled while they are copied",
+        "element_plan": "CopyKind: the ways of copying",
+    }),
     "exchange": ("Exchange: Blob, DLPack, bytes", {
         "blob": "Blob: memory with its shape and owner",
         "assign": "Foreign memory to a tensor and back: assign, copy_to",

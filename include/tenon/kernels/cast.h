@@ -34,6 +34,7 @@ enum class CastMode : uint8_t {
   Saturate,
 };
 
+/// The name, such as "Saturate".
 constexpr const char* toString(CastMode mode) noexcept {
   return mode == CastMode::Checked    ? "Checked"
          : mode == CastMode::Truncate ? "Truncate"

@@ -26,6 +26,7 @@ enum class CopyKind : uint8_t {
   Staged,     ///< through a temporary, as the memories overlap
 };
 
+/// The name, such as "Rows".
 constexpr const char* toString(CopyKind kind) noexcept {
   constexpr const char* kNames[] = {"alias", "memcpy",  "rows",  "transpose",
                                     "cast",  "general", "staged"};

@@ -51,7 +51,7 @@ class FloatList : public InlineArray<float, 4, kAnyLength> {
 /// Ownership: the lists own their values, and can be assigned braces or any range of numbers.
 /// Source: torchvision.transforms.Normalize, after ToTensor's scale.
 struct Normalize {
-  float scale = 1;
+  float scale = 1;  ///< by which elements are multiplied first
   /// One value for each channel, or one for all; empty means 0.
   detail::FloatList mean = {};
   /// One nonzero value for each channel, or one for all; empty means 1.

@@ -86,7 +86,7 @@ class TensorPtrMaker {
   }
 
   /// Makes the tensor. The maker has passed on what it owned, also after an error.
-  /// Errors: those of make_tensor_ptr; InvalidArgument for a second deleter.
+  /// Errors: those of tenon::make_tensor_ptr(); InvalidArgument for a second deleter.
   TENON_TEMPLATE_INLINE TensorPtr make_tensor_ptr() && { return make<TensorPtr>(); }
   /// make_tensor_ptr() of an impl, to be shared by several handles.
   TENON_TEMPLATE_INLINE TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>(); }
@@ -176,7 +176,8 @@ inline constexpr detail::ForBlob for_blob{};
 
 namespace detail {  // function objects
 
-/// A tensor over memory that exists: it reads and writes the caller's elements, and copies nothing.
+/// A tensor over memory that exists, `from_blob(frame.data(), {480, 640, 3})`: it reads and writes
+/// the caller's elements, and copies nothing.
 ///
 /// Options: in any order, a type, by default that of the pointer; a dynamism; the device that the
 /// memory is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which
@@ -185,7 +186,7 @@ namespace detail {  // function objects
 /// Ownership: borrows `data`, which the caller keeps alive. With a deleter, takes it:
 /// `deleter(data)` runs once, when the tensor releases the memory, or before this returns when it
 /// fails.
-/// Errors: those of make_tensor_ptr; those of DeviceBackend::check_memory() where the backend, or
+/// Errors: those of make_tensor_ptr(); those of DeviceBackend::check_memory() where the backend, or
 /// the one that is registered for the device, is a DeviceBackend.
 /// Cost: one allocation; more: see docs/ownership.md.
 /// Threads: a tensor whose metadata is in an arena belongs to the arena's thread.
@@ -274,7 +275,7 @@ struct FromBlob {
   /// Ownership: keeps blob.owner until the tensor releases the memory; when this fails, drops it
   /// before it returns. Without an owner the memory is borrowed.
   /// Options: a dynamism, and the backend whose memory it is.
-  /// Errors: those of make_tensor_ptr, and InvalidArgument for an element_size that is neither 0
+  /// Errors: those of make_tensor_ptr(), and InvalidArgument for an element_size that is neither 0
   /// nor the dtype's, and for a device that is not the backend's; DeviceBackend::check_memory()'s
   /// as above. A null pointer does not make a placeholder: it needs zero elements, or a Meta
   /// device.

@@ -20,7 +20,7 @@ import urllib.parse
 import reference_entries
 
 FIRST_PAGE = 100 * 1000  # bytes, without images
-OMITTED = ("tenon/aten/", "tenon/compat/", "tenon/kernels/",  # not in the reference
+OMITTED = ("tenon/aten/", "tenon/compat/",  # not in the reference
            *(f"tenon/testing/{name}.h" for name in ("copy_cases", "creator_cases", "memory_cases", "trial")))
 NOT_SHOWN = {
     "ArrowArray": "Arrow's own C struct", "ArrowArrayStream": "Arrow's own C struct",

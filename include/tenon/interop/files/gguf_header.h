@@ -5,7 +5,7 @@
 // A file is "GGUF", its version, the number of tensors and of metadata keys, the metadata, the
 // tensors' names, sizes, types and offsets, and the elements of all tensors, each at a multiple of
 // general.alignment. A text is its length in 8 bytes and its characters. All numbers are
-// little-endian. Source: ggml's docs/gguf.md and src/gguf.cpp; GGUFReader of Python's gguf.
+// little-endian. Source: ggml's gguf.md and gguf.cpp; GGUFReader of Python's gguf.
 #pragma once
 
 #include <algorithm>
