@@ -37,6 +37,7 @@ myst_enable_extensions = []
 highlight_language = "text"
 primary_domain = "cpp"
 add_function_parentheses = False
+cpp_index_common_prefix = ["tenon::"]
 cpp_maximum_signature_line_length = 80
 toc_object_entries_show_parents = "hide"
 smartquotes = False
@@ -45,6 +46,7 @@ html_theme = "furo"
 html_title = f"tenon {version}"
 html_static_path = [str(here / "static")]
 html_css_files = ["site.css"]
+html_js_files = [("site.js", {"defer": ""})]
 html_search_scorer = str(here / "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
@@ -79,7 +81,7 @@ def drop_unused(app, pagename, templatename, context, doctree):
     """Styles of extensions that are not used here, and scripts that only the search needs."""
     context["css_files"] = [file for file in context["css_files"] if "furo-extensions" not in str(file.filename)]
     if pagename != "search":
-        context["script_files"] = [file for file in context["script_files"] if "furo.js" in str(file.filename)]
+        context["script_files"] = [file for file in context["script_files"] if re.search(r"furo\.js|site\.js", str(file.filename))]
 
 
 def declarations(env):

@@ -35,8 +35,9 @@ PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.
 PICTURES = ("*.svg", "*.png", "*.jpg")
 LANGUAGES = {".h": "cpp", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".json": "json", ".svg": "xml"}
 
-# Fenced code and code in a line as they stand; then a link's text and target.
-LINK = re.compile(r"(^ *(?:```|~~~).*?^ *(?:```|~~~) *$|`(?:[^`\n]|\n(?!\n))*`)|(\]\()([^)\s]+)(\))", re.MULTILINE | re.DOTALL)
+# Fenced code and code in a line as they stand; then a link's text if that is a file's name, and its target.
+LINK = re.compile(r"(^ *(?:```|~~~).*?^ *(?:```|~~~) *$|`(?:[^`\n]|\n(?!\n))*`)|(\[[\w/.]+\.md)?\]\(([^)\s]+)\)",
+                  re.MULTILINE | re.DOTALL)
 
 
 class Site:
@@ -64,9 +65,14 @@ class Site:
             file = file / "README.md"
         return os.path.relpath(file, page.parent) + mark + anchor
 
+    def name(self, page, link):
+        """The first words of the title of the page that a link leads to."""
+        text = (self.repository / page.parent / link.partition("#")[0]).read_text(encoding="utf-8")
+        return re.match(r"# ([^:\n]+)", text)[1]
+
     def stage_page(self, page):
         text = (self.repository / page).read_text(encoding="utf-8")
-        text = LINK.sub(lambda m: m[1] or m[2] + self.target(page, m[3]) + m[4], text)
+        text = LINK.sub(lambda m: m[1] or (f"[{self.name(page, m[3])}" if m[2] else "") + f"]({self.target(page, m[3])})", text)
         if str(page) == "README.md":
             page = pathlib.Path("index.md")
             text += self.navigation()
@@ -79,7 +85,7 @@ class Site:
     def navigation(self):
         known = {page.with_suffix("").as_posix() for page in self.pages}
         groups = {caption: [name for name in names.split() if name in known] for caption, names in NAVIGATION.items()}
-        groups["Reference"] = self.folders
+        groups["Reference"] = [*self.folders, "All names <genindex>"]
         named = {name for names in groups.values() for name in names}
         groups["About tenon"] += sorted(name for name in known - named if name.startswith("docs/"))
         return "".join(toctree(caption, names) for caption, names in groups.items())
