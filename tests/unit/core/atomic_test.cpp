@@ -9,8 +9,6 @@
 namespace atomic_test {
 
 using tenon::detail::AtomicCount;
-using tenon::detail::LockGuard;
-using tenon::detail::SpinLock;
 
 TEST_CASE("AtomicCount: it begins at 0, and remove gives what is left") {
   AtomicCount count;
@@ -41,15 +39,6 @@ TEST_CASE("AtomicCount: with a second thread none is the only one, and no step i
   CHECK_FALSE(is_alone);
   CHECK_FALSE(is_other_alone);
   CHECK(count.get() == 2 * kSteps);
-}
-
-TEST_CASE("SpinLock: it is there before any code runs, and std::lock_guard takes it") {
-  STATIC_REQUIRE(std::is_trivially_destructible_v<SpinLock>);
-  STATIC_REQUIRE(std::is_trivially_destructible_v<AtomicCount>);
-  static SpinLock lock;
-  { const std::lock_guard<SpinLock> guard(lock); }
-  const LockGuard<SpinLock> guard(lock);
-  CHECK(true);
 }
 
 }  // namespace atomic_test

@@ -22,18 +22,6 @@ static_assert(!std::is_convertible_v<void (*)(), DataPtr>);
 static_assert(!std::is_convertible_v<int, DataPtr>);
 static_assert(!std::is_constructible_v<DataPtr, void*, int>);
 
-TEST_CASE("DataPtr: a typed pointer says its dtype, and whether it is to const") {
-  int16_t shorts[2][3] = {};
-  const DataPtr data(shorts);
-  CHECK(data.get() == shorts);
-  CHECK(data.type() == own::ScalarType::Short);
-  CHECK_FALSE(data.is_raw());
-  CHECK_FALSE(data.is_readonly());
-  CHECK_FALSE(data.is_placeholder());
-  CHECK(DataPtr(static_cast<const int16_t*>(shorts[1])).is_readonly());
-  CHECK(DataPtr(static_cast<const int16_t(*)[3]>(shorts)).is_readonly());
-}
-
 TEST_CASE("DataPtr: void and bytes may be of any dtype, nullptr is a placeholder") {
   unsigned char bytes[4] = {};
   for (const DataPtr data :

@@ -12,7 +12,6 @@ namespace error_test {
 
 using namespace tenon;
 using namespace tests;
-using detail::add_context;
 using detail::fail;
 using detail::kMessageCapacity;
 
@@ -31,38 +30,6 @@ TEST_CASE("error: every code has its name, and Ok is zero") {
                                                 {static_cast<Error>(200), "unknown error"}};
   for (const auto& [error, name] : rows) CHECK(toString(error) == name);
   CHECK(static_cast<int>(Error::Ok) == 0);
-}
-
-TEST_CASE("error: fail() leaves its parts as the last message, which may be a part of the next") {
-  CHECK(fail(Error::OutOfBounds, "index ", 7, " of ", 3.5, '!') == Error::OutOfBounds);
-  CHECK(std::string(last_error_message()) == "index 7 of 3.5!");
-  CHECK(fail(Error::NotFound, "load: ", last_error_message(), last_error_message()) ==
-        Error::NotFound);
-  CHECK(std::string(last_error_message()) == "load: index 7 of 3.5!index 7 of 3.5!");
-  CHECK(add_context("zeros", fail(Error::InvalidArgument, "size -1")) == Error::InvalidArgument);
-  CHECK(std::string(last_error_message()) == "zeros: size -1");
-}
-
-TEST_CASE("error: report() gives a handler its text, and leaves the last message") {
-  static std::string reported;
-  const FailureHandler original = set_failure_handler([](Error error, const char* text) noexcept {
-    static_cast<void>(fail(Error::NotFound, "of the handler"));
-    reported = std::string(toString(error)) + ": " + text;
-  });
-  static_cast<void>(fail(Error::InvalidState, "before"));
-  detail::report(Error::InUse, "live blocks: ", 3);
-  set_failure_handler(original);
-  CHECK(reported == "InUse: live blocks: 3");
-}
-
-TEST_CASE("error: a message beyond the capacity is cut") {
-  constexpr size_t kMost = kMessageCapacity - 1;
-  STATIC_REQUIRE(kMessageCapacity == (TENON_BARE_METAL ? 256 : 512));
-  const std::string text(600, 'x');
-  CHECK(fail(Error::Internal, text.c_str()) == Error::Internal);
-  CHECK(std::string(last_error_message()) == std::string(kMost, 'x'));
-  CHECK(add_context("f", Error::Internal) == Error::Internal);
-  CHECK(std::string(last_error_message()) == "f: " + std::string(kMost - 3, 'x'));
 }
 
 TEST_CASE("error: each thread has its own last message, empty before its first error") {
@@ -89,12 +56,6 @@ TEST_CASE("error: an Exception is a runtime_error with its code and its own copy
   STATIC_REQUIRE(std::is_base_of_v<std::runtime_error, Exception>);
 }
 
-TEST_CASE("error: raise() throws its parts, raise_message() a text, perhaps the thread's own") {
-  RAISES(NotSupported, "rank 65", detail::raise(Error::NotSupported, "rank ", 65));
-  CHECK(std::string(last_error_message()) == "rank 65");
-  RAISES(InvalidType, "rank 65", detail::raise_message(Error::InvalidType, last_error_message()));
-}
-
 TEST_CASE("error: check() raises an error with its text, or its name where that is another's") {
   CHECK_NOTHROW(tenon::check(Error::Ok));
   const Error error = fail(Error::OutOfBounds, "index 7");
@@ -105,37 +66,6 @@ TEST_CASE("error: check() raises an error with its text, or its name where that 
   CHECK(other.message == "InUse");
   const auto raised = [] { return caught([] { return tenon::check(Error::NotFound), 0; }); };
   CHECK(std::async(std::launch::async, raised).get().message == "NotFound");
-}
-
-TEST_CASE("error: last_error_message of an error is its text, never that of another") {
-  const auto text = [](Error error) { return std::string(last_error_message(error)); };
-  const Error error = fail(Error::OutOfBounds, "index 7");
-  CHECK(text(error) == "index 7");
-  CHECK(text(Error::InUse) == "InUse");  // a program's own
-  CHECK(text(Error::Ok) == "Ok");
-  CHECK(std::string(last_error_message()) == "index 7");
-  CHECK(std::async(std::launch::async, text, error).get() == "OutOfBounds");
-}
-
-TEST_CASE("error: set_error leaves a text of any parts for a function of the program's own") {
-  const auto pop = [](int n) {
-    const std::string name = "the ring";
-    return n == 0 ? set_error(Error::OutOfBounds, name, " is empty, ", 4.5, '/', uint8_t{8})
-                  : Error::Ok;
-  };
-  CHECK(pop(1) == Error::Ok);
-  RAISES(OutOfBounds, "the ring is empty, 4.5/8", tenon::check(pop(0)));
-  const Result<int> result = pop(0);
-  CHECK(result.message() == std::string("the ring is empty, 4.5/8"));
-  // In another namespace, by its argument alone.
-  CHECK(set_error(Error::InUse, std::string_view("a\0b", 3)) == Error::InUse);
-  CHECK(std::string(last_error_message(Error::InUse)) == "a?b");
-}
-
-TEST_CASE("set_error: a null text is shown as one") {
-  const char* const nothing = nullptr;
-  CHECK(set_error(Error::AccessFailed, nothing, " is not set") == Error::AccessFailed);
-  CHECK(std::string(last_error_message()) == "(null) is not set");
 }
 
 // A promise of docs/guarantees.md.
@@ -199,17 +129,6 @@ void check(const E& error) {
 }  // namespace generic
 }  // namespace users
 
-TEST_CASE("error: check() gives way to a function of the user's") {
-  using users::check;
-  check(Error::InUse);
-  CHECK(users::checked == 1);
-  {
-    using users::generic::check;  // NOLINT(misc-unused-using-decls)
-    check(Error::InUse);
-  }
-  CHECK(users::checked == 2);
-}
-
 TEST_CASE("error: TENON_CHECK is one expression, whose message is evaluated only on failure") {
   int conditions = 0;
   int messages = 0;
@@ -229,21 +148,6 @@ TEST_CASE("error: TENON_CHECK is one expression, whose message is evaluated only
   conditions = 10;
   CHECK(check(true) == 'e');
   STATIC_REQUIRE(std::is_void_v<decltype(TENON_CHECK(true, Error::Internal, "text"))>);
-}
-
-TEST_CASE("error: TENON_DCHECK raises where checks are on and evaluates nothing elsewhere") {
-  int conditions = 0;
-  const auto check = [&] {
-    TENON_DCHECK((++conditions, false), Error::OutOfBounds, "debug only");
-    return 0;
-  };
-#if TENON_IS_CHECKED
-  RAISES(OutOfBounds, "debug only", check());
-  CHECK(conditions == 1);
-#else
-  check();
-  CHECK(conditions == 0);
-#endif
 }
 
 TEST_CASE("error: TENON_TRY returns an error and goes on after Ok") {
@@ -288,16 +192,6 @@ TEST_CASE("error: TENON_TRY may be nested, and return a Result with its text") {
   CHECK(failed.error() == Error::NotFound);
   CHECK(failed.message() == std::string("no such file"));
   CHECK(users::nested(Error::InUse).message() == std::string("InUse"));  // with no text of its own
-}
-
-TEST_CASE("error: set_failure_handler returns the handler that was set before") {
-  const FailureHandler first = [](Error, const char*) noexcept {};
-  const FailureHandler second = [](Error, const char*) noexcept { static_cast<void>(0); };
-  REQUIRE(first != second);
-  const FailureHandler original = set_failure_handler(first);
-  CHECK(set_failure_handler(second) == first);
-  CHECK(set_failure_handler(nullptr) == second);
-  CHECK(set_failure_handler(original) == nullptr);
 }
 
 }  // namespace error_test

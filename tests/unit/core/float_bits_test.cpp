@@ -7,18 +7,9 @@
 
 namespace float_bits_test {
 
-using tenon::detail::double_bits;
 using tenon::detail::float_bits;
-using tenon::detail::float_from_bits;
 using tenon::detail::is_finite;
 using tenon::detail::is_nan;
-
-TEST_CASE("float bits: sign, exponent and mantissa, there and back") {
-  CHECK(float_bits(1.0f) == 0x3f800000u);
-  CHECK(float_bits(-0.0f) == 0x80000000u);
-  CHECK(float_from_bits(0x40490fdbu) == 3.14159274f);
-  CHECK(double_bits(-2.0) == 0xc000000000000000u);
-}
 
 TEST_CASE("float bits: a number is finite, infinite or NaN, whatever its sign") {
   for (double sign : {1.0, -1.0}) {

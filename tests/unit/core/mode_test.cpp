@@ -41,13 +41,6 @@ class Foreign {
 
 }  // namespace
 
-TEST_CASE("mode: a ScalarType goes to the library's own and back") {
-  for (int number = -1; number < 48; ++number) {
-    const auto type = static_cast<tenon::ScalarType>(number);
-    CHECK(tenon::detail::public_type(tenon::detail::own_type(type)) == type);
-  }
-}
-
 TEST_CASE("mode: another library's Scalar becomes one of the same kind and value") {
   using tenon::Scalar;
   CHECK(Scalar(Foreign(Foreign::Type::Bool, 1)).isBoolean());

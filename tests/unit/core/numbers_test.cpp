@@ -180,18 +180,14 @@ TEST_CASE("small_float: the ends of the range: zero, and overflow as the format 
     const std::pair<double, uint32_t> rows[] = {
         {0.0, 0},
         {std::numeric_limits<double>::denorm_min(), 0},
-        {1e-50, 0},
         {double{std::numeric_limits<float>::denorm_min()}, 0},
-        {half / 2, 0},
         {half, 0},
         {std::nextafter(half, 1.0), 1},
         {double{std::nextafter(static_cast<float>(middle), 0.0f)}, largest},
         {std::nextafter(middle, 0.0), largest},
         {middle, keeps_middle ? largest : overflow},
         {std::nextafter(middle, infinity), overflow},
-        {2 * middle, overflow},
         {double{std::numeric_limits<float>::max()}, overflow},
-        {1e39, overflow},
         {std::numeric_limits<double>::max(), overflow},
         {infinity, overflow}};
     for (const auto& [value, code] : rows) {
@@ -206,24 +202,6 @@ TEST_CASE("small_float: the ends of the range: zero, and overflow as the format 
       }
     }
     CHECK(T(std::numeric_limits<float>::infinity()).x == overflow);
-  });
-}
-
-TEST_CASE("small_float: integers up to the format's precision are exact") {
-  for_each_format([](auto tag, const Spec& spec) {
-    using T = decltype(tag);
-    INFO(spec.name);
-    Failures failures;
-    const int exact = 1 << (spec.mantissa_bits + 1);
-    for (int i = -exact; i <= exact; ++i) {
-      failures.expect(static_cast<float>(T(i)) == static_cast<float>(i), i);
-      failures.expect(static_cast<float>(T(int64_t{i})) == static_cast<float>(i), i);
-    }
-    CHECK_NONE(failures);
-    CHECK(static_cast<float>(T(true)) == 1.0f);
-    CHECK(static_cast<float>(T(false)) == 0.0f);
-    CHECK(static_cast<float>(T(int8_t{-3})) == -3.0f);
-    CHECK(static_cast<float>(T(uint8_t{3})) == 3.0f);
   });
 }
 
@@ -259,7 +237,6 @@ TEST_CASE("small_float: a 64-bit integer becomes BFloat16 with one rounding") {
   const std::pair<int64_t, int> rows[] = {
       {65519, 0x7bff}, {65520, 0x7c00}, {-65520, 0xfc00}, {INT64_MAX, 0x7c00}, {INT64_MIN, 0xfc00}};
   for (const auto& [value, code] : rows) CHECK(Half(value).x == code);
-  CHECK(Float8_e4m3fn(465).x == 0x7f);
   CHECK(static_cast<double>(BFloat16(INT64_MAX)) == 9223372036854775808.0);
   CHECK(static_cast<double>(BFloat16(INT64_MIN)) == -9223372036854775808.0);
   CHECK(static_cast<double>(BFloat16(UINT64_MAX)) == 18446744073709551616.0);
@@ -299,66 +276,6 @@ TEST_CASE("small_float: numeric_limits are those of the format") {
     STATIC_REQUIRE((Limits::is_specialized && Limits::is_signed && Limits::has_quiet_NaN));
     STATIC_REQUIRE((!Limits::is_integer && !Limits::is_exact && Limits::radix == 2));
   });
-}
-
-TEST_CASE("small_float: the types are plain storage that converts to and from numbers") {
-  for_each_format([](auto tag, const Spec& spec) {
-    using T = decltype(tag);
-    INFO(spec.name);
-    CHECK(sizeof(T) == (spec.patterns() == 65536 ? 2u : 1u));
-    CHECK(alignof(T) == sizeof(T));
-    STATIC_REQUIRE(std::is_trivially_copyable_v<T>);
-    STATIC_REQUIRE(std::is_trivially_default_constructible_v<T>);
-    STATIC_REQUIRE(std::is_standard_layout_v<T>);
-    STATIC_REQUIRE(std::is_convertible_v<T, float>);
-    STATIC_REQUIRE(std::is_convertible_v<T, double>);
-    STATIC_REQUIRE(std::is_convertible_v<double, T>);
-    STATIC_REQUIRE(std::is_convertible_v<uint64_t, T>);
-    STATIC_REQUIRE_FALSE(std::is_convertible_v<const char*, T>);
-    STATIC_REQUIRE(detail::IsSmallFloat<T>::value);
-    // Arithmetic happens in float.
-    STATIC_REQUIRE(std::is_same_v<decltype(T() + T()), float>);
-    CHECK(T(1.5f) + T(0.5f) == 2.0f);
-    CHECK(T(1.5f) > T(-2.0f));
-  });
-  STATIC_REQUIRE_FALSE(detail::IsSmallFloat<float>::value);
-  STATIC_REQUIRE_FALSE(std::is_same_v<Half, BFloat16>);
-}
-
-TEST_CASE("small floats: += and its kin compute in float and round once, as c10's do") {
-  for_each_format([](auto zero, const Spec& spec) {
-    using T = decltype(zero);
-    CAPTURE(spec.name);
-    const float values[] = {0.0f, 1.0f, -1.5f, 0.25f, 3.0f, 14.0f};
-    Failures failures;
-    for (const float a : values) {
-      for (const float b : values) {
-        T sum(a), difference(a), product(a), quotient(a);
-        STATIC_REQUIRE(std::is_same_v<decltype(sum += T(b)), T&>);
-        const auto check = [&](T got, float expected) { failures.count += got.x != T(expected).x; };
-        check(sum += T(b), a + b);
-        check(difference -= T(b), a - b);
-        check(product *= T(b), a * b);
-        if (b != 0) check(quotient /= T(b), a / b);
-      }
-    }
-    CHECK(failures.count == 0);
-    T mixed(2.0f);
-    mixed += 1;
-    mixed *= 2.0f;
-    mixed -= 2.0;
-    mixed /= T(4.0f);
-    CHECK(float(mixed) == 1.0f);
-  });
-  Half half(2048.0f);
-  CHECK(float(half += 1.0f) == 2048.0f);  // a tie, to even
-  CHECK(float(half += 0.1) == 2048.0f);
-  Half tenth(1.0f);
-  tenth += 0.1f;  // 0.1 is rounded first
-  CHECK(tenth.x == Half(1.0f + float(Half(0.1f))).x);
-  float plain = 1;
-  plain += Half(0.5f);
-  CHECK(plain == 1.5f);
 }
 
 }  // namespace numbers_test

@@ -67,37 +67,6 @@ TEST_CASE("result: reading the value of a failed result raises its error, in eve
   CHECK(is_raised(tests::caught([&] { return constant->x; })));
 }
 
-TEST_CASE("result: the value can be changed in place and moved out, and need not be copyable") {
-  Result<std::string> result = std::string("a text that is too long to be stored inline");
-  *result += '!';
-  result->push_back('?');
-  const std::string moved = std::move(result).value();
-  CHECK(moved == "a text that is too long to be stored inline!?");
-  CHECK(result->empty());
-  Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
-  const std::unique_ptr<int> owner = *std::move(pointer);
-  CHECK(*owner == 5);
-  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
-  STATIC_REQUIRE_FALSE(std::is_copy_assignable_v<Result<int>>);
-  STATIC_REQUIRE(std::is_nothrow_move_constructible_v<Result<std::unique_ptr<int>>>);
-  STATIC_REQUIRE_FALSE(std::is_convertible_v<Result<int>, bool>);
-  STATIC_REQUIRE(std::is_constructible_v<bool, Result<int>>);
-}
-
-TEST_CASE("result: moving one moves its value or its error") {
-  Result<std::string> source = std::string("value");
-  const Result<std::string> target = std::move(source);
-  CHECK(target.value() == "value");
-
-  Result<std::string> failure = fail(Error::InUse, "in use");
-  const Result<std::string> moved = std::move(failure);
-  CHECK(moved.error() == Error::InUse);
-  CHECK(std::string(moved.message()) == "in use");
-  // The text went with it; the code stays, and names itself.
-  CHECK(failure.error() == Error::InUse);
-  CHECK(std::string(failure.message()) == "InUse");
-}
-
 TEST_CASE("result: what the destructor of the old value sees is the new one") {
   struct Sees {
     const Result<Sees>* of = nullptr;
@@ -125,7 +94,6 @@ TEST_CASE("result: assignment works between values and errors in every combinati
   const auto error = [] { return Result<Counted>(fail(Error::NotFound, "none")); };
   {
     Result<Counted> result = value(1);
-    CHECK(Counted::alive == 1);
     result = value(2);
     CHECK(result->value == 2);
     CHECK(Counted::alive == 1);
@@ -133,12 +101,9 @@ TEST_CASE("result: assignment works between values and errors in every combinati
     CHECK(result.error() == Error::NotFound);
     CHECK(std::string(result.message()) == "none");
     CHECK(Counted::alive == 0);
-    result = error();
-    CHECK(std::string(result.message()) == "none");
     result = value(3);
     CHECK(result.ok());
     CHECK(result->value == 3);
-    CHECK(Counted::alive == 1);
     Result<Counted>& same = result;
     result = std::move(same);
     CHECK(result->value == 3);
@@ -179,9 +144,6 @@ TEST_CASE("result: value_or gives the value, or the other, also of what only mov
   CHECK(half_of(8).value_or(1) == 4);
   CHECK(half_of(7).value_or(short{1}) == 1);
   Result<std::string> text = std::string("a text");
-  CHECK(text.value_or("other") == "a text");
-  CHECK(*text == "a text");
-  CHECK(Result<std::string>(fail(Error::NotFound, "none")).value_or("other") == "other");
   Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
   CHECK(*std::move(pointer).value_or(nullptr) == 5);
   Result<std::unique_ptr<int>> none = fail(Error::NotFound, "none");

@@ -68,29 +68,13 @@ const char* const kPromotions[] = {
     /*u8*/ "-- -- -- -- -- f2 f4 f8 -- -- -- -- bf -- -- -- -- -- -- u8",
 };
 
-// Numbers of int8_t that are no type: the gaps, what is beyond, and what is negative.
-std::vector<ScalarType> garbage() {
-  std::vector<ScalarType> result;
-  for (int number = -128; number < 128; ++number) {
-    bool known = number == 46;
-    for (const Row& row : kRows) known = known || row.number == number;
-    if (!known) result.push_back(static_cast<ScalarType>(number));
-  }
-  return result;
-}
-
 template <class T, class = void>
 struct HasScalarType : std::false_type {};
 template <class T>
 struct HasScalarType<T, std::void_t<decltype(CppTypeToScalarType<T>::value)>> : std::true_type {};
 
-template <class... T>
-constexpr bool any_has_type = (HasScalarType<T>::value || ...);
-
 template <class T>
 constexpr ScalarType type_of = CppTypeToScalarType<T>::value;
-
-enum class SomeEnum : int { A };
 
 }  // namespace
 
@@ -110,31 +94,6 @@ TEST_CASE("scalar_type: every type has c10's number, its name, size and kind") {
       return type_of<T> == row.type && sizeof(T) == row.size;
     };
     CHECK(visit(row.type, same, [] { return false; }));
-  }
-}
-
-TEST_CASE("scalar_type: Undefined and numbers that are no type have no size and no kind") {
-  std::vector<ScalarType> nothing = garbage();
-  CHECK(nothing.size() == 256 - 21);
-  nothing.push_back(ScalarType::Undefined);
-  for (ScalarType type : nothing) {
-    INFO(static_cast<int>(type));
-    CHECK(elementSize(type) == 0);
-    CHECK_FALSE(isValidType(type));
-    CHECK_FALSE(isIntegralType(type, true));
-    CHECK_FALSE(isFloatingType(type));
-    CHECK_FALSE(isComplexType(type));
-    CHECK(std::string(toString(type)) == "Undefined");
-    const auto other = [] { return false; };
-    CHECK_FALSE(visit(
-        type, [](auto) { return true; }, other));
-    for (const Row& row : kRows) {
-      const bool cast = canCast(row.type, type) || canCast(type, row.type);
-      CHECK_FALSE(cast);
-      const bool promoted = promoteTypes(row.type, type) != ScalarType::Undefined ||
-                            promoteTypes(type, row.type) != ScalarType::Undefined;
-      CHECK_FALSE(promoted);
-    }
   }
 }
 
@@ -206,89 +165,5 @@ TEST_CASE("scalar_type: the compiler's 16-bit floating types are elements of Hal
 #endif
 }
 #endif
-
-TEST_CASE("scalar_type: text and what no type stores has no ScalarType, without a compile error") {
-  STATIC_REQUIRE(any_has_type<signed char> && any_has_type<unsigned char>);
-  STATIC_REQUIRE_FALSE(any_has_type<char, const char, wchar_t, char16_t, char32_t, std::string>);
-#if defined(__cpp_char8_t)
-  STATIC_REQUIRE_FALSE(any_has_type<char8_t>);
-#endif
-  STATIC_REQUIRE_FALSE(any_has_type<void, long double, float*, float&, float[2]>);
-  STATIC_REQUIRE_FALSE(any_has_type<SomeEnum>);
-  // A complex number of parts that no complex type has.
-  STATIC_REQUIRE_FALSE(any_has_type<std::complex<long double>, complex<short>, complex<uint16_t>,
-                                    complex<int32_t>, complex<BFloat16>>);
-}
-
-namespace {
-// Like c10::complex<c10::Half>, which has no value_type.
-struct OtherHalf {
-  uint16_t bits;
-};
-template <class T>
-struct OtherComplex {
-  T re, im;
-  T real() const { return re; }
-  T imag() const { return im; }
-};
-}  // namespace
-
-}  // namespace scalar_type_test
-
-template <>
-struct std::numeric_limits<scalar_type_test::OtherHalf> {
-  static constexpr int digits = 11;
-};
-
-namespace scalar_type_test {
-
-TEST_CASE("scalar_type: another library's complex type is known by its form") {
-  STATIC_REQUIRE(type_of<OtherComplex<OtherHalf>> == ScalarType::ComplexHalf);
-  STATIC_REQUIRE(type_of<OtherComplex<float>> == ScalarType::ComplexFloat);
-  STATIC_REQUIRE(type_of<OtherComplex<double>> == ScalarType::ComplexDouble);
-  STATIC_REQUIRE_FALSE(any_has_type<OtherComplex<char>>);
-}
-
-TEST_CASE("scalar_type: visit returns references as references") {
-  int a = 1, b = 2;
-  int& got = visit(
-      ScalarType::Int, [&](auto) -> int& { return a; }, [&]() -> int& { return b; });
-  CHECK(&got == &a);
-}
-
-TEST_CASE("scalar_type: messages name a type, and a number that is none with the number") {
-  const auto text_of = [](ScalarType type) {
-    char buffer[64];
-    detail::Message message(buffer, sizeof buffer);
-    detail::append(message, type);
-    return std::string(buffer);
-  };
-  CHECK(text_of(ScalarType::BFloat16) == "BFloat16");
-  CHECK(text_of(ScalarType::Undefined) == "Undefined");
-  CHECK(text_of(static_cast<ScalarType>(12)) == "Undefined (12)");
-  CHECK(text_of(static_cast<ScalarType>(-3)) == "Undefined (-3)");
-}
-
-TEST_CASE("scalar_type: what is known about a type is known to the compiler") {
-  STATIC_REQUIRE(static_cast<int>(ScalarType::Undefined) == 46);
-  STATIC_REQUIRE(elementSize(ScalarType::ComplexDouble) == 16);
-  STATIC_REQUIRE(promoteTypes(ScalarType::Byte, ScalarType::Char) == ScalarType::Short);
-  STATIC_REQUIRE(toString(ScalarType::Int)[0] == 'I');
-}
-
-TEST_CASE("ScalarType: numbers are the integer elements but bool, no characters and no floats") {
-  CHECK(detail::is_integer_v<int8_t>);
-  CHECK(detail::is_integer_v<uint64_t>);
-  CHECK_FALSE(detail::is_integer_v<bool>);
-  CHECK_FALSE(detail::is_integer_v<char16_t>);
-  CHECK_FALSE(detail::is_integer_v<float>);
-  CHECK_FALSE(detail::is_integer_v<Half>);
-}
-
-TEST_CASE("ScalarType: each has a short name") {
-#define TENON_TESTS_ROW(cpp_type, name) STATIC_REQUIRE(tenon::k##name == tenon::ScalarType::name);
-  TENON_FORALL_SCALAR_TYPES(TENON_TESTS_ROW)
-#undef TENON_TESTS_ROW
-}
 
 }  // namespace scalar_type_test

