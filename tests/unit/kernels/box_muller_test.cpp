@@ -42,7 +42,6 @@ double ulps(Real value, Longer<Real> exact) {
 }
 
 // The number whose logarithm is taken: the upper 31 or 52 bits and a half.
-float log_argument(uint32_t word) { return (static_cast<float>(word >> 1) + 0.5f) * 0x1p-31f; }
 double log_argument(uint64_t word) { return (static_cast<double>(word >> 12) + 0.5) * 0x1p-52; }
 
 // The largest error of both functions in ulp.
@@ -93,19 +92,6 @@ class Errors {
   double largest_ = 0;
 };
 
-// Calls f(words) for a sequence of words, some at a time: from `first` in steps.
-template <class F>
-void in_chunks(uint32_t first, uint64_t step, uint64_t count, F&& f) {
-  std::vector<uint32_t> words;
-  for (uint64_t i = 0; i < count; ++i) {
-    words.push_back(static_cast<uint32_t>(first + i * step));
-    if (words.size() == 65536 || i + 1 == count) {
-      f(words);
-      words.clear();
-    }
-  }
-}
-
 // Words at and around what is special: the ends, powers of two, the borders of eighths.
 template <class Word>
 std::vector<Word> special_words() {
@@ -136,33 +122,6 @@ std::vector<uint64_t> random_long_words(uint64_t seed, size_t count) {
 
 }  // namespace
 
-TEST_CASE("box_muller: a float's logarithm is within 4 ulp, for all arguments") {
-  Errors<float> errors;
-  errors.add_logs(special_words<uint32_t>());
-  const auto add = [&](const std::vector<uint32_t>& words) { errors.add_logs(words); };
-  // Up to 2^24 each integer is an argument of its own, then each 2^i-th of as many binades.
-  const uint64_t stride = kThorough ? 1 : 1021;
-  in_chunks(0, 2 * stride, (uint64_t{1} << 24) / stride, add);
-  for (int i = 1; i <= 7; ++i) {
-    in_chunks(uint32_t{1} << (24 + i), stride << (i + 1), (uint64_t{1} << 23) / stride, add);
-  }
-  errors.check();
-}
-
-TEST_CASE("box_muller: a float's cosine and sine are within 4 ulp") {
-  Errors<float> errors;
-  errors.add_angles(special_words<uint32_t>());
-  const auto add = [&](const std::vector<uint32_t>& words) { errors.add_angles(words); };
-  // All over the circle, and densely around the zeros and the ends of a polynomial's range.
-  const uint64_t stride = kThorough ? 509 : 65537;
-  in_chunks(0, stride, (uint64_t{1} << 32) / stride, add);
-  for (uint32_t eighth = 0; eighth < 8; ++eighth) {
-    const uint64_t count = kThorough ? 1 << 17 : 1 << 10;
-    in_chunks((eighth << 29) - static_cast<uint32_t>(count / 2), 1, count, add);
-  }
-  errors.check();
-}
-
 TEST_CASE("box_muller: a double's logarithm, cosine and sine are within 4 ulp") {
   Errors<double> logs;
   Errors<double> angles;
@@ -184,28 +143,6 @@ TEST_CASE("box_muller: a double's logarithm, cosine and sine are within 4 ulp") 
   angles.add_angles(borders);
   logs.check();
   angles.check();
-}
-
-TEST_CASE("box_muller: the numbers are finite for any words") {
-  int wrong = 0;
-  const auto check = [&](uint64_t radius, uint64_t angle) {
-    for (double number : tests::box_muller<double>(radius, angle, 0, 1)) {
-      if (!(std::fabs(number) < 8.6)) ++wrong;
-    }
-    for (float number : tests::box_muller<float>(static_cast<uint32_t>(radius >> 32),
-                                                 static_cast<uint32_t>(angle >> 32), 0, 1)) {
-      if (!(std::fabs(number) < 6.7f)) ++wrong;
-    }
-  };
-  const std::vector<uint64_t> special = special_words<uint64_t>();
-  const std::vector<uint64_t> words = random_long_words(5, kThorough ? 200000 : 20000);
-  for (size_t i = 0; i < special.size(); ++i) {
-    check(special[i], words[i]);
-    check(words[i], special[i]);
-    check(special[i], special[(i * 7) % special.size()]);
-  }
-  for (size_t i = 0; i + 1 < words.size(); ++i) check(words[i], words[i + 1]);
-  CHECK(wrong == 0);
 }
 
 }  // namespace box_muller_test

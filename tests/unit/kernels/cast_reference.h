@@ -231,16 +231,6 @@ inline void cast_by_hand(ScalarType to, unsigned char* out, ScalarType from,
   }
 }
 
-/// Bytes in hexadecimal, in the order of memory.
-inline std::string to_hex(const unsigned char* bytes, size_t n) {
-  std::string text;
-  for (size_t i = 0; i < n; ++i) {
-    text += "0123456789abcdef"[bytes[i] >> 4];
-    text += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return text;
-}
-
 /// Whether doubles are the compiler's support library's, as on a Cortex-M4.
 #if defined(__arm__) && (!defined(__ARM_FP) || (__ARM_FP & 8) == 0)
 inline constexpr bool kSoftDoubles = true;

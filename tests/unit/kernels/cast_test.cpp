@@ -37,63 +37,33 @@ Error try_store(ScalarType type, const Scalar& value) {
 
 }  // namespace
 
-TEST_CASE("cast: any byte but 0 is a true Bool") {
-  for (int value : {0, 1, 2, 128, 255}) {
-    const auto byte = static_cast<unsigned char>(value);
-    INFO("byte " << int{byte});
-    CHECK(load_scalar(ScalarType::Bool, &byte).isBoolean());
-    CHECK(load_scalar(ScalarType::Bool, &byte).to<int>() == (byte == 0 ? 0 : 1));
-  }
-}
-
-TEST_CASE("cast: modes have names") {
-  CHECK(std::string(toString(CastMode::Checked)) == "Checked");
-  CHECK(std::string(toString(CastMode::Truncate)) == "Truncate");
-  CHECK(std::string(toString(CastMode::Saturate)) == "Saturate");
-}
-
 TEST_CASE("cast: load_scalar reads an element of every type as its value") {
   const auto loaded = [](auto element) {
     return load_scalar(type_of<decltype(element)>(), &element);
   };
   const std::pair<Scalar, double> rows[] = {{loaded(uint8_t{200}), 200},
                                             {loaded(int8_t{-100}), -100},
-                                            {loaded(int16_t{-30000}), -30000},
-                                            {loaded(int32_t{-2000000000}), -2000000000},
                                             {loaded(uint16_t{60000}), 60000},
-                                            {loaded(uint32_t{4000000000}), 4000000000},
                                             {loaded(Half(1.5f)), 1.5},
-                                            {loaded(BFloat16(-3.0f)), -3},
-                                            {loaded(2.5f), 2.5},
                                             {loaded(0.1), 0.1},
                                             {loaded(tenon::Float8_e4m3fn(448)), 448},
-                                            {loaded(tenon::Float8_e5m2(-0.25f)), -0.25},
-                                            {loaded(tenon::Float8_e4m3fnuz(240)), 240},
-                                            {loaded(tenon::Float8_e5m2fnuz(3)), 3}};
+                                            {loaded(tenon::Float8_e4m3fnuz(240)), 240}};
   for (const auto& [scalar, value] : rows) CHECK(scalar.to<double>() == value);
   CHECK(loaded(INT64_MIN).to<int64_t>() == INT64_MIN);
   CHECK(loaded(UINT64_MAX).to<uint64_t>() == UINT64_MAX);
   CHECK(loaded(true).isBoolean());
   using C = std::complex<double>;
   CHECK(loaded(tenon::complex<float>(1, -2)).template to<C>() == C(1, -2));
-  CHECK(loaded(tenon::complex<double>(0.1, 2)).template to<C>() == C(0.1, 2));
   CHECK(loaded(tenon::complex<Half>(Half(1.5f), Half(2.0f))).template to<C>() == C(1.5, 2));
 }
 
 TEST_CASE("cast: store_scalar writes a value that the type keeps") {
-  CHECK(stored<uint8_t>(ScalarType::Byte, 255) == 255);
-  CHECK(stored<int8_t>(ScalarType::Char, -128) == -128);
   CHECK(stored<int64_t>(ScalarType::Long, INT64_MIN) == INT64_MIN);
-  CHECK(stored<int64_t>(ScalarType::Long, uint64_t{INT64_MAX}) == INT64_MAX);
   CHECK(stored<uint64_t>(ScalarType::UInt64, UINT64_MAX) == UINT64_MAX);
-  CHECK(stored<int32_t>(ScalarType::Int, true) == 1);
   CHECK(stored<unsigned char>(ScalarType::Bool, true) == 1);
-  CHECK(stored<unsigned char>(ScalarType::Bool, 1) == 1);
   CHECK(stored<unsigned char>(ScalarType::Bool, 0) == 0);
   CHECK(stored<float>(ScalarType::Float, 42) == 42.0f);
-  CHECK(stored<float>(ScalarType::Float, 0.1) == 0.1f);
   CHECK(stored<float>(ScalarType::Float, UINT64_MAX) == 18446744073709551616.0f);
-  CHECK(stored<double>(ScalarType::Double, -2.5) == -2.5);
   CHECK(stored<uint16_t>(ScalarType::Half, 1 + 0x1p-11 + 0x1p-40) == 0x3c01);
   CHECK(stored<uint16_t>(ScalarType::BFloat16, (int64_t{1} << 62) + (int64_t{1} << 54) + 1) ==
         0x5e81);
@@ -101,14 +71,11 @@ TEST_CASE("cast: store_scalar writes a value that the type keeps") {
   CHECK(stored<tenon::complex<float>>(ScalarType::ComplexFloat, 3) == tenon::complex<float>(3, 0));
   CHECK(stored<tenon::complex<double>>(ScalarType::ComplexDouble, std::complex<double>(1, -2)) ==
         tenon::complex<double>(1, -2));
-  CHECK(stored<tenon::complex<float>>(ScalarType::ComplexFloat, 0.5) ==
-        tenon::complex<float>(0.5f, 0));
 }
 
 TEST_CASE("cast: store_scalar keeps NaN and infinity where the type has them") {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  CHECK(std::isnan(stored<float>(ScalarType::Float, nan)));
   CHECK(stored<uint16_t>(ScalarType::Half, -infinity) == 0xfc00);
   CHECK(stored<uint8_t>(ScalarType::Float8_e5m2, infinity) == 0x7c);
   CHECK(stored<uint8_t>(ScalarType::Float8_e4m3fnuz, nan) == 0x80);
@@ -119,11 +86,8 @@ TEST_CASE("cast: store_scalar refuses a value that the type cannot keep, and nam
       {ScalarType::Byte, 300, "the value 300 does not fit Byte"},
       {ScalarType::UInt64, -1, "the value -1 does not fit UInt64"},
       {ScalarType::Long, UINT64_MAX, "the value 18446744073709551615 does not fit Long"},
-      {ScalarType::Bool, 2, "the value 2 does not fit Bool"},
       {ScalarType::Half, 65520, "the value 65520 does not fit Half"},
-      {ScalarType::Float, 1e300, "the value 1e300 does not fit Float"},
       {ScalarType::ComplexFloat, std::complex<double>(0, 1e300), "does not fit ComplexFloat"},
-      {ScalarType::Float8_e4m3fn, 465, "does not fit Float8_e4m3fn"},
       {ScalarType::Float8_e4m3fn, std::numeric_limits<double>::infinity(),
        "the value inf does not fit Float8_e4m3fn"}};
   for (const auto& [type, value, words] : rows) {
@@ -142,8 +106,6 @@ TEST_CASE(
     CHECK_RETURNS(Error::InvalidType, "the complex value 1 + 0i cannot be cast",
                   try_store(type, std::complex<double>(1, 0)));
   }
-  CHECK_RETURNS(Error::InvalidType, "the complex value 1 - 2i cannot be cast to Float",
-                try_store(ScalarType::Float, std::complex<float>(1, -2)));
   CHECK_RETURNS(Error::InvalidType, "Undefined is not an element type",
                 try_store(ScalarType::Undefined, 1));
   CHECK_RETURNS(Error::InvalidType, "Undefined (12) is not an element type",

@@ -65,12 +65,10 @@ void check(ScalarType from, const Codes& in_codes, ScalarType to,
   }
   const auto count = static_cast<int64_t>(source.size() / elementSize(from));
   for (CastMode mode : modes) {
-    INFO(toString(from) << " to " << toString(to) << ", " << toString(mode) << ": "
-                        << to_hex(in.data(), in.size()));
+    INFO(toString(from) << " to " << toString(to) << ", " << toString(mode));
     for_each_isa([&] {
       Bytes made(expected.size());
       convert_elements(to, made.data(), from, source.data(), count, mode);
-      CHECK(to_hex(made.data(), out.size()) == to_hex(out.data(), out.size()));
       CHECK(made == expected);
     });
   }
@@ -86,119 +84,42 @@ TEST_CASE("convert: values by hand") {
         floats({0.5f, 1.5f, 2.5f, 2.4999f, -0.4f, -1, 254.4f, 254.5f, 255.5f, 1e10f, kInfinity,
                 -kInfinity, kNan, -0.0f, 3.5f, 0.49999997f}),
         T::Byte, {kSaturate}, {0, 2, 2, 2, 0, 0, 254, 254, 255, 255, 255, 0, 0, 0, 4, 0});
-  check(T::Float, floats({-128.5f, -127.5f, -129, 127.5f, 126.5f, -0.5f, -1.5f, -kInfinity, kNan}),
-        T::Char, {kSaturate}, {-128, -128, -128, 127, 126, 0, -2, -128, 0});
-  check(T::Float, floats({2.5f, 1e30f, -kInfinity, kNan}), T::Long, {kSaturate},
-        {2, INT64_MAX, INT64_MIN, 0});
   // Truncate cuts off, and what is out of range gives the nearest end.
   check(T::Float, floats({0.9f, 1.999f, -0.9f, -5, 255.9f, 256, kInfinity, -kInfinity, kNan}),
         T::Byte, {kTruncate}, {0, 1, 0, 0, 255, 255, 255, 0, 0});
-  check(T::Float, floats({-1.9f, 32767.5f, 40000, -40000, kNan}), T::Short, {kTruncate},
-        {-1, 32767, 32767, -32768, 0});
-  check(T::Float, floats({65535.9f, 70000, -1}), T::UInt16, {kTruncate}, {65535, 65535, 0});
-  check(T::Float, floats({1e30f, -1, 0x1p63f}), T::UInt64, {kTruncate}, {-1, 0, INT64_MIN});
-  // Around 2^51, 2^52 and 2^63, where doubles lose their fractions and int64_t ends.
-  check(T::Double,
-        doubles({0x1p51 - 0.75, 0x1p51 + 0.5, 0x1p51 + 1.5, -0x1p51 - 1.5, 0x1p52 - 0.5, 0x1p52 + 1,
-                 0.49999999999999994, -3.5, -0x1p63, 0x1p63, -1e300, std::nan("")}),
-        T::Long, {kTruncate},
-        {k51 - 1, k51, k51 + 1, -k51 - 1, 2 * k51 - 1, 2 * k51 + 1, 0, -3, INT64_MIN, INT64_MAX,
-         INT64_MIN, 0});
   check(T::Double,
         doubles({0x1p51 - 0.75, 0x1p51 + 0.5, 0x1p51 + 1.5, -0x1p51 - 1.5, 0x1p52 - 0.5, 0x1p52 + 1,
                  0.49999999999999994, -3.5, -0x1p63, 0x1p63, -1e300, std::nan("")}),
         T::Long, {kSaturate},
         {k51 - 1, k51, k51 + 2, -k51 - 2, 2 * k51, 2 * k51 + 1, 0, -4, INT64_MIN, INT64_MAX,
          INT64_MIN, 0});
-  check(T::Double, doubles({0x1p63 + 2048, 0x1p64, -0.75, -1e300}), T::UInt64, {kSaturate},
-        {INT64_MIN + 2048, -1, 0, 0});
   // Integers wrap, but for Saturate, which clamps them.
   check(T::Short, {300, -1, 256, -129, 32767}, T::Byte, {kChecked, kTruncate},
         {44, 255, 0, 127, 255});
-  check(T::Int, {-1}, T::UInt64, {kChecked, kTruncate}, {-1});
   check(T::Short, {300, -1, 256, -129, 32767}, T::Byte, {kSaturate}, {255, 0, 255, 0, 255});
-  check(T::Short, {300, -1, 256, -129, 32767}, T::Char, {kSaturate}, {127, -1, 127, -128, 127});
-  check(T::UInt64, {-1}, T::Long, {kSaturate}, {INT64_MAX});
   // Saturate keeps floating values finite, and NaN one.
   check(T::Float, floats({65504, 65520, 1e30f, -1e30f, kInfinity, -kInfinity, kNan, 1}), T::Half,
         {kSaturate}, {0x7bff, 0x7bff, 0x7bff, 0xfbff, 0x7bff, 0xfbff, 0x7e00, 0x3c00});
   check(T::Float, floats({65504, 65520, 1e30f, -1e30f, kInfinity, -kInfinity, kNan, 1}), T::Half,
         {kChecked}, {0x7bff, 0x7c00, 0x7c00, 0xfc00, 0x7c00, 0xfc00, 0x7e00, 0x3c00});
-  check(T::Float, floats({3.4e38f, -kInfinity, 1}), T::BFloat16, {kSaturate},
-        {0x7f7f, 0xff7f, 0x3f80});
-  check(T::Float, floats({3.4e38f, -kInfinity, 1}), T::BFloat16, {kChecked},
-        {0x7f80, 0xff80, 0x3f80});
   check(T::Float, floats({448, 500, -kInfinity, kNan}), T::Float8_e4m3fn, {kSaturate},
         {0x7e, 0x7e, 0xfe, 0x7f});
-  check(T::Double, doubles({1e300, -1e300, 0.1}), T::Float, {kSaturate},
-        floats({std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(), 0.1f}));
-  check(T::Int, {1000, -1000, 16}, T::Float8_e4m3fnuz, {kSaturate}, {0x7f, 0xff, 0x60});
   // Doubles are rounded once.
   check(T::Double, doubles({1 + 0x1p-11 + 0x1p-40, -2, 1e6}), T::Half, {kChecked},
         {0x3c01, 0xc000, 0x7c00});
   // All but 0 is true, NaN and an imaginary part too; any byte of a Bool but 0 is one.
   check(T::Float, floats({0, -0.0f, 0.1f, 1e-45f, -3, kNan, kInfinity}), T::Bool, kForced,
         {0, 0, 1, 1, 1, 1, 1});
-  check(T::ComplexFloat, floats({0, 0, 0, 1e-45f, 2, 0, -0.0f, -0.0f}), T::Bool, kForced,
-        {0, 1, 1, 0});
-  check(T::Long, {0, INT64_MIN, 1 << 8}, T::Bool, kForced, {0, 1, 1});
   check(T::Bool, {0, 1, 2, 128, 255}, T::Float, kModes, floats({0, 1, 1, 1, 1}));
-  check(T::Bool, {0, 1, 2, 128, 255}, T::Int, kModes, {0, 1, 1, 1, 1});
-  check(T::Bool, {0, 1, 2, 128, 255}, T::Half, kModes, {0, 0x3c00, 0x3c00, 0x3c00, 0x3c00});
   // An imaginary part is dropped; a real number's is 0.
-  check(T::ComplexFloat, floats({2.5f, 9, 300, -1}), T::Byte, {kSaturate}, {2, 255});
-  check(T::ComplexFloat, floats({2.5f, 9}), T::Double, {kTruncate}, doubles({2.5}));
   check(T::Byte, {7}, T::ComplexFloat, {kChecked}, floats({7, 0}));
   // A NaN keeps its sign and leading bits, and becomes quiet.
   check(T::Float, {0x7f800001, 0xffa00000, 0x7fffffff, 0xffc02000}, T::Half, {kChecked},
         {0x7e00, 0xff00, 0x7fff, 0xfe01});
-  check(T::Float, {0x7f800001, 0xffa00000, 0x7fffffff, 0xffc02000}, T::BFloat16, {kSaturate},
-        {0x7fc0, 0xffe0, 0x7fff, 0xffc0});
   check(T::Half, {0x7c01, 0xfe00, 0xfd55}, T::Float, {kChecked},
         {0x7fc02000, 0xffc00000, 0xffeaa000});
-  check(T::BFloat16, {0x7f81, 0xffc0}, T::Float, {kChecked}, {0x7fc10000, 0xffc00000});
   // Within one type the bits are copied.
-  check(T::Float, {0x7f800001, 0x7f800000}, T::Float, kModes, {0x7f800001, 0x7f800000});
   check(T::Bool, {0, 1, 2, 255}, T::Bool, kModes, {0, 1, 2, 255});
-}
-
-TEST_CASE("convert: runs longer than the buffers between two kernels") {
-  Rng random{2};
-  const struct {
-    ScalarType to;
-    ScalarType from;
-    CastMode mode;
-  } pairs[] = {{ScalarType::BFloat16, ScalarType::Half, kChecked},
-               {ScalarType::Byte, ScalarType::Half, kSaturate},
-               {ScalarType::Half, ScalarType::Short, kSaturate},
-               {ScalarType::Half, ScalarType::Float, kSaturate},
-               {ScalarType::Double, ScalarType::Byte, kChecked},
-               {ScalarType::Long, ScalarType::Double, kSaturate},
-               {ScalarType::ComplexHalf, ScalarType::UInt64, kTruncate},
-               {ScalarType::ComplexHalf, ScalarType::ComplexDouble, kSaturate}};
-  for (const auto& pair : pairs) {
-    INFO(toString(pair.from) << " to " << toString(pair.to));
-    for (size_t count : {size_t{63}, size_t{511}, size_t{512}, size_t{513}, size_t{1537}}) {
-      const Bytes in = random_elements(random, pair.from, count);
-      const size_t size = elementSize(pair.to);
-      Bytes expected(count * size);
-      for (size_t i = 0; i < count; ++i) {
-        cast_by_hand(pair.to, expected.data() + i * size, pair.from,
-                     in.data() + i * elementSize(pair.from), pair.mode);
-      }
-      for_each_isa([&] {
-        Bytes out(count * size);
-        convert_elements(pair.to, out.data(), pair.from, in.data(), static_cast<int64_t>(count),
-                         pair.mode);
-        CHECK(out == expected);
-      });
-    }
-  }
-}
-
-TEST_CASE("convert: nothing is touched when there is nothing to convert") {
-  convert_elements(ScalarType::Half, nullptr, ScalarType::Float, nullptr, 0);
-  convert_elements(ScalarType::Float, nullptr, ScalarType::Float, nullptr, 0, kSaturate);
 }
 
 }  // namespace convert_test

@@ -132,23 +132,6 @@ Bytes elements(ScalarType type) {
   return bytes;
 }
 
-// Empty if all elements are as expected, else how many are not and the first of them.
-std::string compare(const Bytes& in, size_t in_size, const Bytes& expected,
-                    const unsigned char* out, size_t size) {
-  if (std::memcmp(expected.data(), out, expected.size()) == 0) return {};
-  size_t wrong = 0;
-  std::string first;
-  for (size_t i = 0; i * size < expected.size(); ++i) {
-    if (std::memcmp(expected.data() + i * size, out + i * size, size) == 0) continue;
-    if (++wrong == 1) {
-      first = tests::to_hex(in.data() + i * in_size, in_size) + " gives " +
-              tests::to_hex(out + i * size, size) + " instead of " +
-              tests::to_hex(expected.data() + i * size, size);
-    }
-  }
-  return std::to_string(wrong) + " wrong, the first: " + first;
-}
-
 // Converts elements of a type to all types and in all modes.
 void check_casts_from(ScalarType from, const Bytes& in) {
   const size_t in_size = elementSize(from);
@@ -172,8 +155,9 @@ void check_casts_from(ScalarType from, const Bytes& in) {
       std::fill(out.begin(), out.end(), static_cast<unsigned char>(0xa5));
       tenon::detail::convert_elements(to, out.data() + 1, from, source.data() + 1,
                                       static_cast<int64_t>(count), mode);
-      CHECK(compare(in, in_size, expected[mode == CastMode::Saturate ? 1 : 0], out.data() + 1,
-                    size) == "");
+      const Bytes& right = expected[mode == CastMode::Saturate ? 1 : 0];
+      const auto wrong = std::mismatch(right.begin(), right.end(), out.begin() + 1).first;
+      CHECK(wrong - right.begin() == static_cast<std::ptrdiff_t>(right.size()));
       CHECK(out[0] == 0xa5);
     };
     for (CastMode mode : {CastMode::Checked, CastMode::Truncate, CastMode::Saturate}) {
@@ -185,24 +169,12 @@ void check_casts_from(ScalarType from, const Bytes& in) {
 
 }  // namespace
 
-TEST_CASE("convert: all elements of one byte become what they should, in every type and mode") {
+TEST_CASE("convert: all small numbers, and integers at the limits and ties of all types") {
   for (ScalarType from :
        {ScalarType::Byte, ScalarType::Char, ScalarType::Bool, ScalarType::Float8_e5m2,
-        ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz}) {
-    check_casts_from(from, elements(from));
-  }
-}
-
-TEST_CASE("convert: all elements of two bytes become what they should, in every type and mode") {
-  for (ScalarType from :
-       {ScalarType::Short, ScalarType::UInt16, ScalarType::Half, ScalarType::BFloat16}) {
-    check_casts_from(from, elements(from));
-  }
-}
-
-TEST_CASE("convert: integers at the limits and ties of all types, in every type and mode") {
-  for (ScalarType from :
-       {ScalarType::Int, ScalarType::UInt32, ScalarType::Long, ScalarType::UInt64}) {
+        ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz, ScalarType::Float8_e4m3fnuz,
+        ScalarType::Short, ScalarType::UInt16, ScalarType::Half, ScalarType::BFloat16,
+        ScalarType::Int, ScalarType::UInt32, ScalarType::Long, ScalarType::UInt64}) {
     check_casts_from(from, elements(from));
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elements against the definition, in all types and pieces; random_bounds_test.cpp and
-// random_quality_test.cpp look at the numbers.
+// Elements against the definition, in all types and pieces.
 #include "tenon/kernels/random_elements.h"
 
 #include <cfloat>
@@ -140,15 +139,11 @@ TEST_CASE("random: uniform elements of each type are those of the definition") {
   for (ScalarType type : kAllTypes) {
     const bool is_unsigned = type == ScalarType::Byte || type >= ScalarType::UInt16;
     check_start(uniform_request(0, 1), type, 1);
-    if (is_short(type)) check_start(uniform_request(is_unsigned ? 0.3 : -3.3, 101.7), type, 2);
     check_all_starts(uniform_request(is_unsigned ? 0.3 : -3.3, 101.7), type);
   }
   check_all_starts(uniform_request(0, 1), ScalarType::Float);
-  check_start(uniform_request(-1e9, 2e9), ScalarType::Int, 3);
   check_start(uniform_request(-0x1p63, 0x1p63), ScalarType::Long, 4);
   check_start(uniform_request(0, 0x1p64), ScalarType::UInt64, 5);
-  check_start(uniform_request(-1e300, 1e300), ScalarType::Double, 6);
-  check_start(uniform_request(-1e38, 2e38), ScalarType::ComplexFloat, 7);
 }
 
 TEST_CASE("random: normal elements of each type are those of the definition") {
@@ -158,9 +153,7 @@ TEST_CASE("random: normal elements of each type are those of the definition") {
   }
   check_all_starts(normal_request(0, 1), ScalarType::Float);
   check_start(normal_request(3, 0), ScalarType::Float, 12);
-  check_start(normal_request(0, 1e6), ScalarType::Half, 13);   // some are infinite
   check_start(normal_request(0, 1e20), ScalarType::Long, 14);  // most are an end
-  check_start(normal_request(1e300, 1e299), ScalarType::Double, 15);
 }
 
 TEST_CASE("random: integers of each type are those of the definition") {
@@ -170,10 +163,7 @@ TEST_CASE("random: integers of each type are those of the definition") {
       check_start(integers_request(-100, 28), type, 21);
     }
   }
-  check_start(integers_request(17, 40), ScalarType::Float8_e4m3fn, 22);  // 17 and 39 are none
-  check_start(integers_request(-2051, 2052), ScalarType::Half, 23);
   check_start(integers_request(-(int64_t{1} << 24) - 3, 5), ScalarType::Float, 24);
-  check_start(integers_request(-(int64_t{1} << 52), int64_t{1} << 53), ScalarType::Double, 25);
   check_start(integers_request(INT32_MIN, int64_t{INT32_MAX} + 1), ScalarType::Int, 26);
 }
 
@@ -190,43 +180,6 @@ TEST_CASE("random: integers of ranges of all sizes are those of the definition")
     if (range < INT32_MAX) check_start(integers_request(low, low + range), ScalarType::Int, seed);
   }
   check_start(integers_request(INT64_MIN, INT64_MAX), ScalarType::Long, 31);
-  check_start(integers_request(INT64_MIN, 0), ScalarType::Long, 32);
-  check_start(integers_request(INT64_MIN, 5), ScalarType::Long, 33);
-  check_start(integers_request(INT64_MAX - 1, INT64_MAX), ScalarType::Long, 34);
-  check_start(integers_request(INT32_MIN, INT32_MIN + 3), ScalarType::Int, 35);
-}
-
-TEST_CASE("random: elements made in pieces are those made at once") {
-  constexpr int64_t kCount = kThorough ? 2500 : 700;
-  Rng cuts{1};
-  for (ScalarType type : kAllTypes) {
-    const auto size = static_cast<int64_t>(elementSize(type));
-    for (const Request& request :
-         {uniform_request(0, 1), normal_request(0, 10), integers_request(0, range_for(type))}) {
-      INFO(toString(type) << ", distribution " << static_cast<int>(request.distribution));
-      const auto plan = plan_of(request, type);
-      for_each_isa([&] {
-        int wrong = 0;
-        for (uint64_t first : {uint64_t{0}, uint64_t{190}, uint64_t{0} - 501}) {
-          Bytes whole(static_cast<size_t>(kCount * size));
-          random_elements(plan, kSeed, first, kCount, whole.data());
-          // Of one element, of a few, of many, in an order from the back.
-          for (int64_t longest : {1, 9, 600}) {
-            Bytes pieces(whole.size());
-            for (int64_t end = longest == 1 ? 300 : kCount; end > 0;) {
-              const int64_t begin = std::max<int64_t>(0, end - cuts.between(1, longest));
-              random_elements(plan, kSeed, first + static_cast<uint64_t>(begin), end - begin,
-                              pieces.data() + begin * size);
-              end = begin;
-            }
-            const auto made = static_cast<size_t>((longest == 1 ? 300 : kCount) * size);
-            if (std::memcmp(pieces.data(), whole.data(), made) != 0) ++wrong;
-          }
-        }
-        CHECK(wrong == 0);
-      });
-    }
-  }
 }
 
 TEST_CASE("random: floats become codes of shorter types, rounded down") {
@@ -269,48 +222,6 @@ TEST_CASE("random: as many words are accepted for each integer as for any other"
   }
 }
 
-TEST_CASE("random: another seed or offset gives other elements") {
-  for (const Request& request :
-       {uniform_request(0, 1), normal_request(0, 1), integers_request(0, 1 << 30)}) {
-    const bool are_integers = request.distribution == Distribution::Integers;
-    const auto plan = plan_of(request, are_integers ? ScalarType::Int : ScalarType::Float);
-    std::vector<uint32_t> elements(400);
-    random_elements(plan, 1, 0, 100, &elements[0]);
-    random_elements(plan, 2, 0, 100, &elements[100]);
-    random_elements(plan, uint64_t{1} << 32 | 1, 0, 100, &elements[200]);
-    random_elements(plan, 1, 100, 100, &elements[300]);
-    std::sort(elements.begin(), elements.end());
-    const auto different = std::unique(elements.begin(), elements.end()) - elements.begin();
-    CHECK(different >= 399);  // a pair among 2^24 values is found in each hundredth such test
-  }
-}
-
-TEST_CASE("random: multiply_wide gives both halves of a product") {
-  int wrong = 0;
-  const auto check = [&](uint64_t a, uint64_t b) {
-    uint64_t lower;
-    uint64_t expected[2];
-    const uint64_t upper = multiply_wide(a, b, lower);
-    multiply_bitwise(a, b, expected[0], expected[1]);
-    if (upper != expected[0] || lower != expected[1]) ++wrong;
-  };
-  const uint64_t special[] = {0,
-                              1,
-                              2,
-                              0xffffffffu,
-                              0x100000000u,
-                              0x100000001u,
-                              1ull << 63,
-                              0xffffffff00000000u,
-                              UINT64_MAX - 1,
-                              UINT64_MAX};
-  for (uint64_t a : special) {
-    for (uint64_t b : special) check(a, b);
-    for (uint64_t i = 0; i < 100; ++i) check(a, random_long_word(3, i, 0));
-  }
-  CHECK(wrong == 0);
-}
-
 // Version 1 of the numbers. Another digest is another version: see Generator::kVersion.
 // A promise of docs/guarantees.md.
 TEST_CASE("random: the numbers of version 1 stay what they are") {
@@ -322,24 +233,17 @@ TEST_CASE("random: the numbers of version 1 stay what they are") {
   const Golden goldens[] = {
       {uniform_request(0, 1), ScalarType::Float, 0x9f58b2bc72b5da32u},
       {uniform_request(-3.5, 10), ScalarType::Float, 0x58f8c8847e7ac18au},
-      {uniform_request(0, 1), ScalarType::Double, 0x6b817c5b1a839b43u},
       {uniform_request(-1, 1), ScalarType::Half, 0xa4cbd14412710a0du},
       {uniform_request(0, 1), ScalarType::BFloat16, 0x22ecd41457bced8du},
       {uniform_request(0, 1), ScalarType::Float8_e4m3fn, 0x57d2280bcca0d060u},
-      {uniform_request(-8, 8), ScalarType::ComplexFloat, 0x3a50ffc31efc2875u},
       {uniform_request(-1e9, 1e9), ScalarType::Int, 0xec9cbcb1ee9a9f28u},
       {normal_request(0, 1), ScalarType::Float, 0x1dc16b5b404ef546u},
-      {normal_request(5, 0.1), ScalarType::Float, 0xa1a1175f3f2a121fu},
       {normal_request(0, 1), ScalarType::Double, 0xf8da518b38c4e522u},
-      {normal_request(0, 1), ScalarType::Half, 0xa1fa81d6c021e0b5u},
       {normal_request(0, 1), ScalarType::ComplexDouble, 0x54dcf84b1ede87b0u},
       {normal_request(0, 100), ScalarType::Char, 0xc0cc32b022fe7507u},
-      {integers_request(0, 100), ScalarType::Int, 0x7647e3f7116716f1u},
       {integers_request(-500000, 500003), ScalarType::Int, 0xcdaf4b1b04b6fdedu},
-      {integers_request(0, 256), ScalarType::Byte, 0x4f0b34e816b5a944u},
       {integers_request(INT64_MIN, INT64_MAX), ScalarType::Long, 0x8361a46254628345u},
       {integers_request(0, int64_t{3} << 61), ScalarType::Long, 0x92a635d0560fa801u},
-      {integers_request(-1000, 1001), ScalarType::Half, 0x4ff43e2043fa03deu},
   };
   for (const Golden& golden : goldens) {
     for_each_isa([&] {

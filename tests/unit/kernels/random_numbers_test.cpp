@@ -46,14 +46,6 @@ TEST_CASE("philox: the published vectors come out") {
         Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-// No element has the other two, whose last counter word is not 0.
-TEST_CASE("philox: the definition that the tests compare with gives a published one too") {
-  CHECK(tests::random_word(0, 0, 0) == 0x6627e8d5);
-  CHECK(tests::random_word(0, 1, 0) == 0xe169c58d);
-  CHECK(tests::random_word(0, 2, 0) == 0xbc57ac4c);
-  CHECK(tests::random_word(0, 3, 0) == 0x9b00dbd8);
-}
-
 TEST_CASE("philox: a stream's block is the cipher of its number and draw under its seed") {
   const uint64_t seed = 0x299f31d0a4093822u;
   const uint64_t block = 0x05a308d3243f6a88u;
@@ -80,43 +72,14 @@ TEST_CASE("philox: blocks by the thousand, at all instruction sets, are the scal
     for (uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{0xffffffffu}, uint64_t{1} << 32,
                           uint64_t{1} << 63, UINT64_MAX}) {
       for (uint32_t draw : {0u, 1u, 2u, 0x7fffffffu, 0x80000000u, 0xffffffffu}) {
-        for (uint64_t first : {uint64_t{0}, (uint64_t{1} << 29) + 1, (uint64_t{1} << 31) + 1,
-                               (uint64_t{1} << 38) - 15, uint64_t{1} << 61}) {
+        for (uint64_t first : {uint64_t{0}, (uint64_t{1} << 31) + 1, (uint64_t{1} << 32) - 25,
+                               (uint64_t{1} << 38) - 15, (uint64_t{1} << 62) - 25}) {
           wrong += count_wrong({seed, draw}, first, 50);
         }
       }
     }
     CHECK(wrong == 0);
   });
-}
-
-TEST_CASE(
-    "philox: the words go on where the lower half of the number wraps, and the number itself") {
-  tests::for_each_isa([] {
-    int wrong = 0;
-    for (uint64_t wrap : {uint64_t{1} << 32, uint64_t{7} << 32, uint64_t{1} << 62}) {
-      for (uint64_t before = 0; before <= 112; ++before) {
-        wrong += count_wrong({wrap, 3}, wrap - before, 110);
-      }
-    }
-    CHECK(wrong == 0);
-  });
-}
-
-TEST_CASE("philox: other seeds, draws and elements have other words") {
-  Words words;
-  for (uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32, uint64_t{1} << 63}) {
-    for (uint32_t draw : {0u, 1u, 0x80000000u}) {
-      for (uint64_t first : {uint64_t{0}, uint64_t{1} << 32, uint64_t{1} << 60}) {
-        uint32_t out[4 * kPhiloxBlocks];
-        make_blocks({seed, draw}, first, kPhiloxBlocks, out);
-        words.insert(words.end(), out, out + 4 * kPhiloxBlocks);
-      }
-    }
-  }
-  // 3456 words of 32 bits: 0.0014 equal pairs are expected.
-  std::sort(words.begin(), words.end());
-  CHECK(std::adjacent_find(words.begin(), words.end()) == words.end());
 }
 
 }  // namespace random_numbers_test

@@ -99,67 +99,6 @@ TEST_CASE("transpose: matrices of all shapes around the blocks' sizes, dense, ap
   });
 }
 
-TEST_CASE("transpose: the first channels of pixels, read to the last wanted byte only") {
-  check_sizes([](int64_t size) {
-    int wrong = 0;
-    for (int64_t of = 1; of <= 5; ++of) {
-      for (int64_t channels = 1; channels <= of; ++channels) {
-        for (int64_t count = 1; count < 70; ++count) {
-          for (int64_t gap : {0, 5}) {
-            if (!is_right({count, channels, size, (of - channels) * size, gap})) ++wrong;
-            // More than the masks for byte shuffles cost.
-            const int64_t many = count + 1024;
-            if (count < 18 && !is_right({many, channels, size, (of - channels) * size, gap})) {
-              ++wrong;
-            }
-          }
-        }
-      }
-    }
-    return wrong;
-  });
-}
-
-TEST_CASE("transpose: channels become pixels, with and without space between them") {
-  check_sizes([](int64_t size) {
-    int wrong = 0;
-    for (int64_t channels = 1; channels <= 5; ++channels) {
-      for (int64_t n = 1; n < 87; ++n) {
-        const int64_t count = n < 70 ? n : n + 1024;
-        for (int64_t gap : {0, 7}) {
-          if (!is_right({channels, count, size, gap, 0})) ++wrong;
-          if (!is_right({channels, count, size, gap, 0, true})) ++wrong;
-          if (!is_right({channels, count, size, gap, size})) ++wrong;
-        }
-      }
-    }
-    return wrong;
-  });
-}
-
-TEST_CASE("transpose: a source may repeat a row, and its rows may overlap") {
-  for_each_isa([] {
-    for (int64_t stride : {0, 1, 3, -2}) {
-      constexpr int64_t n = 67;
-      constexpr int64_t m = 65;
-      std::vector<uint16_t> in(1000);
-      std::iota(in.begin(), in.end(), uint16_t{0});
-      std::vector<uint16_t> out(n * m);
-      copy({reinterpret_cast<char*>(out.data()), reinterpret_cast<const char*>(in.data() + 200), n,
-            m, 2, n * 2, stride * 2, 2},
-           2);
-      int wrong = 0;
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < m; ++j) {
-          if (out[static_cast<size_t>(j * n + i)] != 200 + i * stride + j) ++wrong;
-        }
-      }
-      INFO("stride " << stride);
-      CHECK(wrong == 0);
-    }
-  });
-}
-
 TEST_CASE("transpose: a shuffle leaves planes that lie otherwise than its first") {
   for_each_isa([] {
     PixelShuffle shuffle(true);
