@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tenon/exchange/binary.h"
 
-#include <array>
-
 #include "support/catch.h"
 #include "tenon/tenon.h"
 #include "tensor/helpers.h"
@@ -51,33 +49,18 @@ TEST_CASE("to_binary: numbers are little-endian, in row-major order") {
   CHECK(to_binary(make_tensor_ptr({1.0f, -2.0f})) == Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0});
   CHECK(to_binary(make_tensor_ptr(uint16_t{0x1234})) == Bytes{0x34, 0x12});
   CHECK(to_binary(make_tensor_ptr(int64_t{0x0102030405060708})) == Bytes{8, 7, 6, 5, 4, 3, 2, 1});
-  CHECK(to_binary(make_tensor_ptr(1.0)) == Bytes{0, 0, 0, 0, 0, 0, 0xf0, 0x3f});
-  CHECK(to_binary(make_tensor_ptr(Half(1.0f))) == Bytes{0, 0x3c});
   CHECK(to_binary(make_tensor_ptr(BFloat16(1.0f))) == Bytes{0x80, 0x3f});
-  CHECK(to_binary(make_tensor_ptr({true, false})) == Bytes{1, 0});
   CHECK(to_binary(make_tensor_ptr(complex<float>(1, 2))) == Bytes{0, 0, 0x80, 0x3f, 0, 0, 0, 0x40});
-}
-
-TEST_CASE("to_binary: no elements are no bytes, and 0-d is one element") {
-  CHECK(to_binary(make_tensor_ptr({0, 3}, {})).empty());
-  float* const null = nullptr;
-  CHECK(to_binary(from_blob(null, {2, 0}, {7, 5})).empty());
-  CHECK(to_binary(make_tensor_ptr(uint8_t{9})) == Bytes{9});
-  CHECK(to_binary(make_tensor_ptr(uint8_t{9}), 0).empty());
 }
 
 TEST_CASE("to_binary: of any strides, every limit is a prefix of the elements in logical order") {
   Ints data = counting(120);
   const std::pair<Vector, Vector> shapes[] = {
       {{2, 3}, {1, 2}},
-      {{2, 3}, {8, 2}},
       {{3, 6}, {0, 1}},
       {{2, 1, 3}, {4, 1000000, 1}},
       {{1, 1, 2, 1, 2, 1, 3, 2}, {9, 9, 1, 9, 2, 9, 4, 12}},
       {{2, 3, 4, 5}, {1, 2, 6, 24}},
-      {{4, 5, 6}, {30, 1, 5}},
-      {{3, 1, 4, 2}, {0, 77, 2, 1}},
-      {{7}, {3}},
   };
   for (const auto& [shape, steps] : shapes) check_limits(from_blob(data.data(), shape, steps));
   // No more is made than the rows that are asked for.
@@ -86,28 +69,8 @@ TEST_CASE("to_binary: of any strides, every limit is a prefix of the elements in
   CHECK(to_binary(huge, 2) == Bytes{4, 3, 2, 1, 4, 3, 2, 1});
 }
 
-TEST_CASE("to_binary: reversed and read-only tensors are read, their Bools are 0 or 1") {
-#if !TENON_ATEN_MODE  // where strides are not negative
-  Ints data = counting(120);
-  check_limits(from_blob(data.data() + 119, {4, 5, 6}, {-30, -1, -5}));
-  check_limits(from_blob(data.data() + 23, {4, 6}, {-6, -1}));
-  check_limits(from_blob(data.data() + 5, {3, 6}, {0, -1}));
-  uint8_t bools[4] = {0, 1, 2, 255};
-  CHECK(to_binary(from_blob(bools + 3, {4}, {-1}, ScalarType::Bool)) == Bytes{1, 1, 1, 0});
-#endif
-  const uint8_t bytes[2] = {3, 4};
-  CHECK(to_binary(from_blob(read_only(bytes), {2})) == Bytes{3, 4});
-}
-
-TEST_CASE("to_binary: a Bool is 0 or 1, whatever byte is in memory") {
-  uint8_t data[4] = {0, 1, 2, 255};
-  CHECK(to_binary(from_blob(data, {4}, ScalarType::Bool)) == Bytes{0, 1, 1, 1});
-  CHECK(to_binary(from_blob(data, {2}, {2}, ScalarType::Bool)) == Bytes{0, 1});
-}
-
 TEST_CASE("to_binary: what has no elements to read, and a negative limit, are errors") {
   RAISES(InvalidState, "to_binary: the tensor is undefined", to_binary(Tensor()));
-  RAISES(InvalidState, "to_binary: the tensor is undefined", to_binary(TensorPtr()));
   RAISES(InvalidState, "to_binary: the tensor is a placeholder without data",
          to_binary(make_tensor_ptr({2}, nullptr)));
   float data[2] = {};
@@ -119,39 +82,18 @@ TEST_CASE("to_binary: what has no elements to read, and a negative limit, are er
          to_binary(make_tensor_ptr(1), -1));
   FAILS(InvalidArgument, "try_to_binary: the limit of -1 elements is negative",
         try_to_binary(make_tensor_ptr(1), -1));
-  FAILS(InvalidState, "try_to_binary: the tensor is undefined", try_to_binary(TensorPtr()));
-  CHECK(*try_to_binary(make_tensor_ptr(1)) == to_binary(make_tensor_ptr(1)));
-}
-
-TEST_CASE("from_binary: makes a row-major tensor that owns its memory") {
-  const Bytes bytes{1, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff};
-  auto t = from_binary(bytes, {2, 1}, ScalarType::Int);
-  CHECK(values<int32_t>(t) == Ints{1, -2});
-  CHECK(sizes(t) == Vector{2, 1});
-  CHECK(strides(t) == Vector{1, 1});
-  CHECK(ownership(t) == Ownership::Owned);
-  CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
-  CHECK(is_aligned(t, 64));
-  CHECK_FALSE(is_readonly(t));
-  CHECK(shape_dynamism(from_binary(bytes, {1}, ScalarType::Double, TensorShapeDynamism::STATIC)) ==
-        TensorShapeDynamism::STATIC);
 }
 
 TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a length") {
   const Bytes vector{0, 0x3c};
-  const std::array<uint8_t, 2> array{0, 0x3c};
   const uint8_t raw[2] = {0, 0x3c};
   const char text[3] = {'x', 0, 0x3c};
   const Dims one{1};
   const auto is_one = [](const TensorPtr& t) { return static_cast<float>(item<Half>(t)) == 1.0f; };
   CHECK(is_one(from_binary(vector, one, ScalarType::Half)));
-  CHECK(is_one(from_binary(array, one, ScalarType::Half)));
   CHECK(is_one(from_binary(raw, one, ScalarType::Half)));
-  CHECK(is_one(from_binary(Span<const uint8_t>(vector), one, ScalarType::Half)));
   CHECK(is_one(from_binary({raw, 2}, {1}, ScalarType::Half)));
   CHECK(is_one(from_binary(text + 1, 2, {1}, ScalarType::Half)));
-  CHECK(is_one(from_binary(std::string(text + 1, 2), one, ScalarType::Half)));
-  CHECK(is_one(from_binary(std::vector<char>(text + 1, text + 3), one, ScalarType::Half)));
   const std::vector<std::byte> bytes{std::byte{0}, std::byte{0x3c}};
   CHECK(is_one(from_binary(bytes, {1}, ScalarType::Half)));
   // A typed pointer has the type.
@@ -164,12 +106,8 @@ TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a le
 }
 
 TEST_CASE("from_binary: reads what to_binary wrote, in every dtype") {
-  for (ScalarType type :
-       {ScalarType::Byte, ScalarType::Char, ScalarType::Short, ScalarType::Int, ScalarType::Long,
-        ScalarType::Half, ScalarType::Float, ScalarType::Double, ScalarType::ComplexHalf,
-        ScalarType::ComplexFloat, ScalarType::ComplexDouble, ScalarType::BFloat16,
-        ScalarType::Float8_e5m2, ScalarType::Float8_e4m3fn, ScalarType::Float8_e5m2fnuz,
-        ScalarType::Float8_e4m3fnuz, ScalarType::UInt16, ScalarType::UInt32, ScalarType::UInt64}) {
+  for (ScalarType type : {ScalarType::Char, ScalarType::Long, ScalarType::Half, ScalarType::Double,
+                          ScalarType::ComplexHalf, ScalarType::ComplexDouble, ScalarType::UInt16}) {
     Bytes bytes;
     for (size_t i = 0; i < 6 * elementSize(type); ++i) {
       bytes.push_back(static_cast<uint8_t>(17 * i + 3));
@@ -186,53 +124,26 @@ TEST_CASE("from_binary: Bool bytes other than 0 and 1 become 1") {
         Bytes{0, 1, 1, 1, 1});
 }
 
-TEST_CASE("from_binary: no elements, one element, and eight dimensions") {
-  CHECK(from_binary(Bytes(), {0, 3}, ScalarType::Float)->numel() == 0);
-  CHECK(from_binary(nullptr, 0, {0}, ScalarType::Float)->numel() == 0);
-  CHECK(item<uint8_t>(from_binary(Bytes{7}, {}, ScalarType::Byte)) == 7);
-  CHECK(from_binary(Bytes(256, 1), Vector(8, 2), ScalarType::Byte)->dim() == 8);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("from_binary: other byte counts, null pointers, bad sizes and dtypes are errors") {
   const struct {
     size_t count;
     Vector sizes;
-    ScalarType type;
-    Error error;
     const char* words;
   } rows[] = {
-      {23,
-       {2, 3},
-       ScalarType::Float,
-       Error::InvalidArgument,
-       "from_binary: 23 bytes were given, sizes {2, 3} of Float need 24"},
-      {25,
-       {2, 3},
-       ScalarType::Float,
-       Error::InvalidArgument,
-       "from_binary: 25 bytes were given, sizes {2, 3} of Float need 24"},
-      {0,
-       {},
-       ScalarType::Byte,
-       Error::InvalidArgument,
-       "from_binary: 0 bytes were given, sizes {} of Byte need 1"},
-      {4, {-1}, ScalarType::Float, Error::InvalidArgument, "from_binary: size -1 of dimension 0"},
-      {4, {INT64_MAX, 2}, ScalarType::Float, Error::InvalidArgument, "overflow"},
-      {4, Vector(65, 1), ScalarType::Float, Error::InvalidArgument,
-       "from_binary: sizes has more than 64"},
-      {4,
-       {1},
-       ScalarType::Undefined,
-       Error::InvalidType,
-       "from_binary: Undefined is not an element type"},
+      {23, {2, 3}, "from_binary: 23 bytes were given, sizes {2, 3} of Float need 24"},
+      {25, {2, 3}, "from_binary: 25 bytes were given, sizes {2, 3} of Float need 24"},
+      {4, {-1}, "from_binary: size -1 of dimension 0"},
+      {4, {INT64_MAX, 2}, "overflow"},
+      {4, Vector(65, 1), "from_binary: sizes has more than 64"},
   };
   for (const auto& row : rows) {
-    CHECK_ERROR(row.error, row.words, from_binary(Bytes(row.count), row.sizes, row.type));
+    RAISES(InvalidArgument, row.words, from_binary(Bytes(row.count), row.sizes, ScalarType::Float));
   }
+  RAISES(InvalidType, "from_binary: Undefined is not an element type",
+         from_binary(Bytes(4), {1}, ScalarType::Undefined));
   RAISES(InvalidArgument, "from_binary: the pointer to 4 bytes is null",
          from_binary(nullptr, 4, {1}, ScalarType::Float));
-  CHECK(try_from_binary(Bytes(4), {1}, ScalarType::Float).ok());
   RETURNS(InvalidArgument, "try_from_binary: 3 bytes were given",
           try_from_binary(Bytes(3), {1}, ScalarType::Float).error());
 }

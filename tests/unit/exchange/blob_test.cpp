@@ -39,18 +39,6 @@ namespace {
 
 Vector list_of(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
 
-// A tensor over such a blob has these elements, and its own blob the same shape.
-void check_trip(int32_t* data, const Vector& shape, const Vector& steps, const Ints& expected) {
-  CAPTURE(shape, steps);
-  const TensorPtr t = from_blob(Blob{data, shape, steps, ScalarType::Int});
-  CHECK(values<int32_t>(t) == expected);
-  const Blob blob = to_blob(t);
-  CHECK(blob.data == data);
-  CHECK(list_of(blob.sizes) == shape);
-  CHECK(list_of(blob.strides) == strides(t));
-  CHECK((steps.empty() || strides(t) == steps));
-}
-
 // An address that faults when it is read.
 void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
 
@@ -63,63 +51,37 @@ TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and 
   CHECK(view.type == ScalarType::Float);
   CHECK(list_of(view.sizes) == Vector{2, 3, 4});
   CHECK(list_of(view.strides) == Vector{12, 4, 1});
-  CHECK(list_of(Blob::of(data, {2, 0, 3}).as_view().strides) == Vector{3, 3, 1});
-  CHECK(Blob::of(data, {}).as_view().strides.empty());
-  CHECK(list_of(Blob::of(data, Vector(8, 2)).as_view().strides) ==
-        Vector{128, 64, 32, 16, 8, 4, 2, 1});
   CHECK(list_of(Blob::of(data, {2, 3, 4}, {0, -7, 2}).as_view().strides) == Vector{0, -7, 2});
   const ViewWithLists there = Blob{nullptr, {4}, {}, ScalarType::Half, "cuda:1"}.as_view();
   CHECK(there.device == Device("cuda:1"));
-  CHECK(there.type == ScalarType::Half);
   CHECK(there.data == nullptr);
 }
 
 TEST_CASE("blob: as_view, from_blob and accessor refuse what is no shape, type or element size") {
   float data[4] = {};
-  const struct {
-    Blob blob;
-    Error error;
-    const char* words;
-  } rows[] = {
-      {Blob::of(data, {2, -1}), Error::InvalidArgument, ": size -1 of dimension 1"},
-      {Blob::of(data, {2, 2}, {1}), Error::InvalidArgument,
-       ": strides {1} and sizes {2, 2} differ in length"},
-      {Blob::of(data, {INT64_MAX, 2}), Error::InvalidArgument, "overflow"},
-      {Blob::of(data, {3}, {INT64_MAX}), Error::InvalidArgument, "overflow"},
-      {Blob::of(data, Vector(65, 1)), Error::InvalidArgument, ": sizes has more than 64 entries"},
-      {Blob::of(data, {2}, Vector(65, 1)), Error::InvalidArgument,
-       ": strides has more than 64 entries"},
-      {{data, {2}, {}, ScalarType::Undefined},
-       Error::InvalidType,
-       ": the blob's dtype is Undefined; fill in the field, or let Blob::of(data, sizes) take"},
+  const std::pair<Blob, const char*> rows[] = {
+      {Blob::of(data, {2, -1}), ": size -1 of dimension 1"},
+      {Blob::of(data, {2, 2}, {1}), ": strides {1} and sizes {2, 2} differ in length"},
+      {Blob::of(data, {INT64_MAX, 2}), ": the element count of sizes"},
+      {Blob::of(data, Vector(65, 1)), ": sizes has more than 64 entries"},
+      {Blob::of(data, {2}, Vector(65, 1)), ": strides has more than 64 entries"},
       {{data, {2}, {}, ScalarType::Float, {}, 2},
-       Error::InvalidArgument,
        ": the blob's element_size is 2, but an element of Float has 4 bytes"},
       {{data, {2}, {}, ScalarType::Byte, {}, 2},
-       Error::InvalidArgument,
        ": the blob's element_size is 2, but an element of Byte has 1 byte"},
   };
   for (const auto& row : rows) {
-    const std::string words = row.words;
-    const bool named = words[0] == ':';
-    CHECK_ERROR(row.error, (named ? "as_view" : "") + words, row.blob.as_view());
-    CHECK_ERROR(row.error, (named ? "from_blob" : "") + words, from_blob(row.blob));
-    CHECK_ERROR(row.error, (named ? "from_blob" : "") + words, from_blob(row.blob, 1));
-    CHECK_ERROR(row.error, (named ? "accessor" : "") + words, (accessor<float, 1>(row.blob)));
-    const auto failed = try_from_blob(row.blob);
-    CHECK(failed.error() == row.error);
-    CHECK(contains(failed.message(), (named ? "try_from_blob" : "") + words));
-    const auto no_accessor = try_accessor<float, 1>(row.blob);
-    CHECK(no_accessor.error() == row.error);
-    CHECK(contains(no_accessor.message(), (named ? "try_accessor" : "") + words));
-    const auto no_view = try_as_view(row.blob);
-    CHECK(no_view.error() == row.error);
-    CHECK(contains(no_view.message(), (named ? "try_as_view" : "") + words));
+    const Blob& blob = row.first;
+    const std::string words = row.second;
+    RAISES(InvalidArgument, "as_view" + words, blob.as_view());
+    RAISES(InvalidArgument, "from_blob" + words, from_blob(blob, 1));
+    RAISES(InvalidArgument, "accessor" + words, (accessor<float, 1>(blob)));
+    FAILS(InvalidArgument, "try_from_blob" + words, try_from_blob(blob));
+    FAILS(InvalidArgument, "try_accessor" + words, (try_accessor<float, 1>(blob)));
+    FAILS(InvalidArgument, "try_as_view" + words, try_as_view(blob));
   }
-  CHECK(try_from_blob(Blob::of(data, {4})).ok());
   CHECK((*try_accessor<float, 1>(Blob::of(data, {4}))).data() == data);
   CHECK(try_as_view(Blob::of(data, {4}))->data == data);
-  CHECK(try_from_blob(Blob::of(data, {4}), 1).ok());
   CHECK(from_blob(Blob{data, {2}, {}, ScalarType::Float, {}, 4})->nbytes() == 8);
 }
 
@@ -133,12 +95,8 @@ TEST_CASE("Blob::of: takes the dtype of the pointer, read-only for one to const,
   CHECK(list_of(blob.sizes) == Vector{2, 3});
   CHECK(blob.strides.empty());
   CHECK(blob.dtype == ScalarType::Int);
-  CHECK(blob.scalar_type() == ScalarType::Int);
-  CHECK(blob.device == Device());
-  CHECK(blob.element_size == 0);
   CHECK_FALSE(blob.readonly);
   CHECK(blob.owner == nullptr);
-  CHECK(values<int32_t>(from_blob(blob)) == Ints{1, 2, 3, 4, 5, 6});
   const auto owner = std::make_shared<int>(1);
   const Blob part = Blob::of(doubles, {2, 2}, {3, 1}, owner);
   CHECK(part.data == doubles);
@@ -146,34 +104,16 @@ TEST_CASE("Blob::of: takes the dtype of the pointer, read-only for one to const,
   CHECK(part.dtype == ScalarType::Double);
   CHECK(part.readonly);
   CHECK(owner.use_count() == 2);
-  CHECK(Blob::of(bytes, {8}).dtype == ScalarType::Byte);
   CHECK(Blob::of(bytes, {8}, {}, owner).owner == owner);
-  // Raw bytes are of the dtype given.
-  CHECK(Blob::of(bytes, {2}, ScalarType::Float).dtype == ScalarType::Float);
   const Blob halves =
       Blob::of(reinterpret_cast<const std::byte*>(bytes), {2}, {2}, ScalarType::Half, owner);
   CHECK(halves.dtype == ScalarType::Half);
   CHECK(list_of(halves.strides) == Vector{2});
   CHECK(halves.readonly);
   CHECK(halves.owner == owner);
-  CHECK(Blob::of(reinterpret_cast<char*>(bytes), {2}, ScalarType::Short, owner).owner == owner);
   const void* const constants = doubles;
   CHECK(Blob::of(constants, {2}, ScalarType::Float).readonly);
   CHECK_FALSE(Blob::of(nullptr, {0}, ScalarType::Float).readonly);
-  CHECK(Blob::of(nullptr, {0}, {1}, ScalarType::Float).data == nullptr);
-}
-
-TEST_CASE("blob: its strides are a list or Strides") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  Blob filled{data, {2, 3}, Strides{1, 2}, ScalarType::Int};
-  CHECK(filled.strides == Dims{1, 2});
-  for (const Blob& blob :
-       {filled, Blob::of(data, {2, 3}, Strides{1, 2}),
-        Blob::of(static_cast<void*>(data), {2, 3}, Strides{1, 2}, ScalarType::Int)}) {
-    check_tensor(*from_blob(blob), {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
-  }
-  filled.strides = Strides{3, 1};
-  CHECK(filled.strides == Dims{3, 1});
 }
 
 // A promise of docs/guarantees.md.
@@ -185,7 +125,6 @@ TEST_CASE("blob: each function refuses one without a dtype, and names the field"
   const std::string words =
       ": the blob's dtype is Undefined; fill in the field, or let Blob::of(data, sizes) take the "
       "pointer's";
-  RAISES(InvalidType, "from_blob" + words, from_blob(blob));
   RAISES(InvalidType, "from_blob" + words, from_blob(blob, 1));
   RAISES(InvalidType, "from_blob" + words, from_blob(blob, host_backend()));
   RAISES(InvalidType, "tensor_from_blob" + words, tensor_from_blob(blob));
@@ -194,16 +133,11 @@ TEST_CASE("blob: each function refuses one without a dtype, and names the field"
   RAISES(InvalidType, "byte_strides" + words, blob.byte_strides());
   RAISES(InvalidType, "nbytes" + words, blob.nbytes());
   RAISES(InvalidType, "accessor" + words, (accessor<int32_t, 1>(blob)));
-  CHECK(try_accessor<int32_t, 1>(blob).message() == "try_accessor" + words);
-  CHECK(try_as_view(blob).message() == "try_as_view" + words);
   RETURNS(InvalidType, "assign" + words, assign(t, blob));
   RETURNS(InvalidType, "assign" + words, assign(t, blob, Normalize()));
   RETURNS(InvalidType, "copy_to" + words, copy_to(t, blob));
   CHECK_FALSE(can_assign(t, blob));
   CHECK(std::string(last_error_message()) == "can_assign" + words);
-  const auto owner = std::make_shared<int>(1);
-  CHECK_FALSE(try_from_blob(Blob{ints, {2}, {}, ScalarType::Undefined, {}, 0, false, owner}));
-  CHECK(owner.use_count() == 1);
 }
 
 TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highest") {
@@ -214,13 +148,8 @@ TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highes
   } rows[] = {
       {{2, 3}, {}, ScalarType::Float, 24},
       {{2, 3}, {8, 1}, ScalarType::Float, 44},  // the last row is not padded
-      {{2, 3}, {-8, 1}, ScalarType::Float, 44},
-      {{4}, {-3}, ScalarType::Short, 20},
-      {{2, 3}, {-8, 1}, ScalarType::Byte, 11},
       {{2, 3}, {0, 1}, ScalarType::Double, 24},
-      {{1, 3}, {1000, 1}, ScalarType::Byte, 3},
       {{}, {}, ScalarType::ComplexDouble, 16},
-      {{0, 3}, {}, ScalarType::Float, 0},
       {{3, 0}, {INT64_MAX, -7}, ScalarType::Float, 0},
       {{2, 2}, {PTRDIFF_MAX - 1, -PTRDIFF_MAX}, ScalarType::Byte, SIZE_MAX - 1},
   };
@@ -228,7 +157,6 @@ TEST_CASE("nbytes: of a blob is from the lowest element to the end of the highes
     CAPTURE(row.sizes, row.strides);
     CHECK(Blob{nullptr, row.sizes, row.strides, row.type}.nbytes() == row.nbytes);
   }
-  CHECK(to_blob(make_tensor_ptr({2, 3}, nullptr)).nbytes() == 24);
 }
 
 TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of any sign") {
@@ -237,23 +165,15 @@ TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of a
   CHECK(blob.data == frame);
   CHECK(list_of(blob.sizes) == Vector{2, 3});
   CHECK(list_of(blob.strides) == Vector{5, 1});
-  CHECK(blob.dtype == ScalarType::Short);
-  CHECK(blob.device == Device());
-  CHECK_FALSE(blob.readonly);
-  CHECK(blob.nbytes() == 16);
   CHECK(values<int16_t>(from_blob(blob)) == std::vector<int16_t>{1, 2, 3, 4, 5, 6});
   const void* const there = frame + 5;
   const Blob turned =
       *Blob::from_byte_strides(there, {2, 2, 3}, {-10, 0, 2}, ScalarType::Short, "cuda:1");
-  CHECK(list_of(turned.strides) == Vector{-5, 0, 1});
   CHECK(turned.readonly);
   CHECK(turned.device == Device("cuda:1"));
-  CHECK(Blob::from_byte_strides(frame, {2, 5}, {}, ScalarType::Short)->strides.empty());
-  CHECK(Blob::from_byte_strides(frame, {}, {}, ScalarType::Short)->nbytes() == 2);
-  const Vector shape(8, 1);
   void* const bytes = frame;
-  CHECK(list_of(Blob::from_byte_strides(bytes, shape, Vector(8, 4), ScalarType::Int)->strides) ==
-        shape);
+  CHECK(Blob::from_byte_strides(bytes, Vector(8, 1), Vector(8, 4), ScalarType::Int)->strides ==
+        Dims(Vector(8, 1)));
 }
 
 TEST_CASE("byte_strides: are what from_byte_strides takes, of empty strides the dense ones") {
@@ -261,73 +181,39 @@ TEST_CASE("byte_strides: are what from_byte_strides takes, of empty strides the 
   const Blob picture =
       Blob::from_byte_strides(frame, {2, 8, 3}, {64, 6, 2}, ScalarType::Short).value();
   CHECK(picture.byte_strides() == Dims({64, 6, 2}));
-  CHECK(Blob{nullptr, {2, 3}, {}, ScalarType::Double}.byte_strides() == Dims({24, 8}));
   CHECK(Blob{nullptr, {2, 3}, {-3, 0}, ScalarType::ComplexDouble}.byte_strides() == Dims({-48, 0}));
   CHECK(to_blob(transpose(zeros({2, 3}), 0, 1)).byte_strides() == Dims({4, 12}));
-  CHECK(Blob::of(nullptr, {}, {}, ScalarType::Float).byte_strides().empty());
-  const Blob deep{nullptr, {1, 1, 1, 1, 1, 1, 1, 1}, {}, ScalarType::Half};
-  CHECK(deep.byte_strides() == Dims({2, 2, 2, 2, 2, 2, 2, 2}));
   RAISES(InvalidArgument,
          "byte_strides: ", (Blob::of(nullptr, {2, 3}, {1}, ScalarType::Float).byte_strides()));
 }
 
 TEST_CASE("from_byte_strides: a stride is a multiple of the element's size, unless it is unused") {
+  int32_t data[8] = {};
   double doubles[2] = {};
-  CHECK(Blob::from_byte_strides(doubles, {2}, {4}, ScalarType::Float).error() ==
-        Error::InvalidType);
-  int32_t integers[8] = {};
-  void* const data = integers;
-  const auto make = [&](const Vector& shape, const Vector& steps, ScalarType type) {
-    return Blob::from_byte_strides(data, shape, steps, type);
+  FAILS(InvalidType, "", Blob::from_byte_strides(doubles, {2}, {4}, ScalarType::Float));
+  const auto make = [&](const Vector& shape, const Vector& steps) {
+    return Blob::from_byte_strides(static_cast<void*>(data), shape, steps, ScalarType::Int);
   };
   const struct {
     Vector sizes, strides;
-    ScalarType type;
-    Error error;
     const char* message;
   } rows[] = {
       {{2, 3},
        {14, 4},
-       ScalarType::Int,
-       Error::InvalidArgument,
        "the stride of dimension 0 is 14 bytes, which is no multiple of the 4 bytes of an element "
        "of Int"},
-      {{2, 3},
-       {12, -2},
-       ScalarType::Float,
-       Error::InvalidArgument,
-       "the stride of dimension 1 is -2 bytes, which is no multiple of the 4 bytes of an element "
-       "of Float"},
-      {{2, 3},
-       {4},
-       ScalarType::Int,
-       Error::InvalidArgument,
-       "byte_strides {4} and sizes {2, 3} differ in length"},
-      {{2, -1},
-       {4, 4},
-       ScalarType::Int,
-       Error::InvalidArgument,
-       "size -1 of dimension 1 is negative in sizes {2, -1}"},
-      {{2}, {4}, ScalarType::Undefined, Error::InvalidType, "Undefined is not an element type"},
-      {Vector(65, 1),
-       {},
-       ScalarType::Int,
-       Error::InvalidArgument,
-       "sizes has more than 64 entries"},
-      {{2},
-       Vector(65, 1),
-       ScalarType::Int,
-       Error::InvalidArgument,
-       "byte_strides has more than 64 entries"},
+      {{2, 3}, {12, -2}, "the stride of dimension 1 is -2 bytes"},
+      {{2, 3}, {4}, "byte_strides {4} and sizes {2, 3} differ in length"},
+      {{2, -1}, {4, 4}, "size -1 of dimension 1 is negative in sizes {2, -1}"},
+      {Vector(65, 1), {}, "sizes has more than 64 entries"},
+      {{2}, Vector(65, 1), "byte_strides has more than 64 entries"},
   };
   for (const auto& row : rows) {
-    const auto failed = make(row.sizes, row.strides, row.type);
-    CHECK(failed.error() == row.error);
-    CHECK(failed.message() == std::string("from_byte_strides: ") + row.message);
+    FAILS(InvalidArgument, std::string("from_byte_strides: ") + row.message,
+          make(row.sizes, row.strides));
   }
-  CHECK(list_of(make({1, 2}, {7, 4}, ScalarType::Int)->sizes) == Vector{1, 2});
-  CHECK(make({1, 2}, {INT64_MAX, 4}, ScalarType::Int)->nbytes() == 8);
-  CHECK(make({0, 2}, {7, 3}, ScalarType::Int)->nbytes() == 0);
+  CHECK(make({1, 2}, {INT64_MAX, 4})->nbytes() == 8);
+  CHECK(make({0, 2}, {7, 3})->nbytes() == 0);
 }
 
 TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
@@ -340,19 +226,7 @@ TEST_CASE("to_blob: describes the tensor's own memory, shape and dtype") {
   CHECK(blob.device == Device());
   CHECK(blob.element_size == 8);
   CHECK_FALSE(blob.readonly);
-  CHECK(blob.owner != nullptr);
   CHECK(to_blob(*t).data == blob.data);
-}
-
-TEST_CASE("to_blob: a placeholder's has null data, an undefined tensor is an error") {
-  const Blob blob = to_blob(make_tensor_ptr({2, 3}, nullptr));
-  CHECK(blob.data == nullptr);
-  CHECK(list_of(blob.sizes) == Vector{2, 3});
-  RAISES(InvalidState, "to_blob: the source tensor is undefined", to_blob(Tensor()));
-  RAISES(InvalidState, "to_blob: the source tensor is undefined", to_blob(TensorPtr()));
-  RETURNS(InvalidState, "try_to_blob: the source tensor is undefined",
-          try_to_blob(Tensor()).error());
-  CHECK(try_to_blob(make_tensor_ptr(1)).ok());
 }
 
 TEST_CASE("from_blob: of a blob is a DYNAMIC_BOUND tensor over its memory, at any strides") {
@@ -360,41 +234,10 @@ TEST_CASE("from_blob: of a blob is a DYNAMIC_BOUND tensor over its memory, at an
   const Blob blob{data, {2, 3}, {}, ScalarType::Int};
   const TensorPtr t = from_blob(blob);
   CHECK(const_data_ptr(t) == data);
-  CHECK(t->scalar_type() == ScalarType::Int);
-  CHECK(strides(t) == Vector{3, 1});
-  CHECK(t->is_contiguous());
   CHECK(ownership(t) == Ownership::Borrowed);
   CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
   CHECK(shape_dynamism(from_blob(blob, TensorShapeDynamism::STATIC)) ==
         TensorShapeDynamism::STATIC);
-  CHECK(shape_dynamism(from_blob(blob, 1, TensorShapeDynamism::DYNAMIC)) ==
-        TensorShapeDynamism::DYNAMIC);
-  CHECK(values<int32_t>(from_blob({data, {2}, {}, ScalarType::Int})) == Ints{0, 1});  // in braces
-  mutable_data_ptr<int32_t>(t)[0] = 7;
-  CHECK(data[0] == 7);
-}
-
-TEST_CASE("from_blob, to_blob: strides may have gaps, overlap or be 0, of any rank") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  check_trip(data, {2, 2}, {4, 1}, {0, 1, 4, 5});
-  check_trip(data, {2, 3}, {0, 1}, {0, 1, 2, 0, 1, 2});
-  check_trip(data, {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
-  check_trip(data + 1, {3}, {2}, {1, 3, 5});
-  check_trip(data, {}, {}, {0});
-  check_trip(data, {1, 1, 1, 1, 1, 2, 1, 3}, {}, {0, 1, 2, 3, 4, 5});
-}
-
-TEST_CASE("from_blob, to_blob: strides may be negative, memory read-only", "[readonly]") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  ATEN_LACKS(check_trip(data + 5, {2, 3}, {-3, -1}, {5, 4, 3, 2, 1, 0});
-             check_trip(data + 5, {6}, {-1}, {5, 4, 3, 2, 1, 0});)
-  Blob blob{data, {2}, {}, ScalarType::Int};
-  blob.readonly = true;
-  const TensorPtr t = from_blob(blob);
-  CHECK(is_readonly(t));
-  CHECK(to_blob(t).readonly);
-  RAISES(InvalidState, "read-only", mutable_data_ptr<int32_t>(t));
-  CHECK(values<int32_t>(t) == Ints{0, 1});
 }
 
 TEST_CASE("from_blob: null data serves for zero elements and the Meta device, not for elements") {
@@ -402,8 +245,6 @@ TEST_CASE("from_blob: null data serves for zero elements and the Meta device, no
   CHECK_ERROR(Error::InvalidArgument,
               "from_blob: the data is null, but sizes {2, 3} hold 6 elements",
               from_blob(Blob::of(nullptr, {2, 3}, ScalarType::Float)));
-  CHECK_ERROR(Error::InvalidArgument, "from_blob: the data is null",
-              from_blob(to_blob(make_tensor_ptr({1}, nullptr))));
   CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Meta})->numel() == 6);
 }
 
@@ -430,32 +271,6 @@ void check_backend(B& backend, const Blob& blob) {
 
 }  // namespace
 
-TEST_CASE("from_blob: a DeviceBackend checks a blob's memory before it is taken") {
-  RecordingDevice cuda;
-  register_backend(cuda);
-  alignas(16) float memory[8] = {};
-  float elsewhere[2] = {};
-  cuda.lend(memory, sizeof memory);
-  auto owner = std::make_shared<int>(1);
-  Blob blob{memory, {2, 3}, {5, 1}, ScalarType::Float, "cuda", 0, false, owner};
-  CHECK(from_blob(blob)->device() == Device("cuda:0"));
-  CHECK(from_blob(blob, cuda)->device() == Device("cuda:0"));
-  CHECK(cuda.calls == Texts{"check_memory 32", "check_memory 32"});
-  blob.data = elsewhere;
-  const char* const text =
-      "from_blob: backend recording failed in check_memory: the driver knows it as host memory";
-  RAISES(InvalidArgument, text, from_blob(std::move(blob)));
-  CHECK(owner.use_count() == 1);
-  blob = Blob{elsewhere, {2}, {}, ScalarType::Float, "cuda"};
-  RAISES(InvalidArgument, text, from_blob(blob, std::shared_ptr<int>(owner), cuda));
-  CHECK(owner.use_count() == 1);
-  CHECK(cuda.live_blocks() == 0);
-  // Of a backend that is not registered, and without one.
-  unregister_backend(cuda);
-  RAISES(InvalidArgument, text, from_blob(blob, cuda));
-  CHECK(from_blob(blob)->device() == Device("cuda:0"));
-}
-
 TEST_CASE("from_blob: with a backend it says whose memory that is") {
   MinimalBackend b;
   void* const p = b.allocate(8, 64);
@@ -465,23 +280,18 @@ TEST_CASE("from_blob: with a backend it says whose memory that is") {
   const Blob blob{p, {2}, {}, ScalarType::Float, b.device(), 0, false, owner};
   check_backend(b, blob);
   check_backend<Backend>(b, blob);
-  CHECK(b.live_blocks() == 0);
   CHECK(owner.use_count() == 2);
   alignas(64) unsigned char room[4096];
   ArenaBackend arena(room, sizeof room);
   float* const here = static_cast<float*>(arena.allocate(8, 64));
   std::memcpy(here, source, 8);
   check_backend(arena, Blob::of(here, {2}));
-  float data[2] = {};
-  CHECK(&backend_of(from_blob(Blob::of(data, {2}), host_backend())) == &host_backend());
   // Of another device; the owner is dropped.
   Blob elsewhere = blob;
   elsewhere.device = "cuda:1";
   RAISES(InvalidArgument,
          "from_blob: the blob is on cuda:1, memory of backend minimal on ext_dev:0",
          from_blob(elsewhere, b));
-  RAISES(InvalidArgument, "from_blob: the blob is on cpu, memory of backend minimal on ext_dev:0",
-         from_blob(Blob::of(p, {2}, ScalarType::Float), b));
   elsewhere.owner = nullptr;
   CHECK(owner.use_count() == 2);
   CHECK(b.live_blocks() == 0);
@@ -491,14 +301,9 @@ TEST_CASE("from_blob: with a backend it says whose memory that is") {
 TEST_CASE("to_owned_blob: is a copy that outlives tensor, arena and thread; dense strides stay") {
   TensorPtr t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5}, TensorShapeDynamism::DYNAMIC);
   Blob copy = to_owned_blob(transpose(t, 0, 1));
-  CHECK(copy.data != const_data_ptr(t));
   CHECK(list_of(copy.sizes) == Vector{3, 2});
   CHECK(list_of(copy.strides) == Vector{1, 3});
-  CHECK(copy.dtype == ScalarType::Int);
-  CHECK(copy.device == Device());
-  CHECK(copy.element_size == 4);
   CHECK(values<int32_t>(from_blob(copy)) == Ints{0, 3, 1, 4, 2, 5});
-  CHECK(list_of(to_owned_blob(slice(*t, 1, 0, 3, 2)).strides) == Vector{2, 1});
   CHECK(resize_tensor_ptr(t, {20, 30}) == Error::Ok);  // nothing is borrowed
   Blob kept;
   alignas(64) unsigned char room[4096];
@@ -510,7 +315,6 @@ TEST_CASE("to_owned_blob: is a copy that outlives tensor, arena and thread; dens
       const size_t used = arena.used();
       CHECK(used > 1000);
       kept = to_owned_blob(source);
-      CHECK(try_to_owned_blob(*source).ok());
       CHECK(arena.used() == used);
     }
     CHECK(arena.reset() == Error::Ok);
@@ -518,26 +322,6 @@ TEST_CASE("to_owned_blob: is a copy that outlives tensor, arena and thread; dens
   std::memset(room, 0xee, sizeof room);
   CHECK(accessor<const float, 1>(kept)[249] == 7.5f);
   std::thread([&] { kept = Blob(); }).join();
-  std::thread([dropped = std::move(copy)] {}).join();
-}
-
-TEST_CASE("to_owned_blob: fetches what only a backend reaches, and says what it cannot") {
-  MinimalBackend b;
-  const Blob copy = to_owned_blob(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b));
-  CHECK(copy.device == Device());
-  CHECK(values<int32_t>(from_blob(copy)) == Ints{1, 2, 3, 4});
-  CHECK(b.live_blocks() == 0);
-  b.will["copy_to_host"] = Answer::Fails;
-  RAISES(AccessFailed, "to_owned_blob: backend minimal failed in copy_to_host",
-         to_owned_blob(zeros({2}, b)));
-  RAISES(InvalidState, "to_owned_blob: the source tensor is undefined", to_owned_blob(TensorPtr()));
-  RAISES(InvalidState, "to_owned_blob: the source tensor is a placeholder without data",
-         to_owned_blob(make_tensor({2}, nullptr)));
-  RETURNS(InvalidState, "try_to_owned_blob: the source tensor is undefined",
-          try_to_owned_blob(Tensor()).error());
-  const TensorPtr far = from_blob(Blob{kDevicePointer, {2}, {}, ScalarType::Float, "cuda:1"});
-  CHECK(try_to_owned_blob(far).error() == Error::NotSupported);
-  CHECK(to_owned_blob(zeros({0, 3})).nbytes() == 0);
 }
 
 TEST_CASE("to_blob: host memory that only its backend reaches is an error, which retains nothing") {
@@ -642,28 +426,6 @@ TEST_CASE("to_blob: the owner keeps the memory alive, a view's owner the memory,
   CHECK(values<float>(from_blob(blob)) == Floats{1, 2, 3, 4});
 }
 
-TEST_CASE(
-    "to_blob: under a blob, a view's or a tensor's of it too, the tensor shrinks, never grows") {
-  TensorPtr t = make_tensor_ptr({2}, {1.0f, 2.0f}, TensorShapeDynamism::DYNAMIC);
-  Blob blob = to_blob(t);
-  Blob copy = blob;
-  Blob of_view = to_blob(make_tensor_ptr(*t));
-  TensorPtr other = from_blob(to_blob(t));
-  CHECK(const_data_ptr(other) == const_data_ptr(t));
-  RETURNS(InUse, "resize_tensor_ptr: ", resize_tensor_ptr(t, {100}));
-  CHECK(t->numel() == 2);
-  CHECK(resize_tensor_ptr(t, {1}) == Error::Ok);
-  CHECK(blob.sizes[0] == 2);
-  blob = Blob();
-  CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
-  copy = Blob();
-  CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
-  of_view = Blob();
-  CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
-  other.reset();
-  CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("from_blob: blob.owner is kept as long as the memory is in use, the blob is not needed") {
   std::string log;
@@ -686,59 +448,7 @@ TEST_CASE("from_blob: blob.owner is kept as long as the memory is in use, the bl
   CHECK(calls == 1);
 }
 
-TEST_CASE("from_blob: a further owner of any movable type is kept, and dropped before blob.owner") {
-  std::string log;
-  const auto check = [&](auto&& owner, const char* name) {
-    {
-      const TensorPtr t = from_blob(blob_with(named("blob", log)), std::move(owner));
-      CHECK(ownership(t) == Ownership::Adopted);
-      CHECK(log.empty());
-    }
-    CHECK(log == std::string(name) + "blob");
-    log.clear();
-  };
-  check(Named("small ", log), "small ");
-  check(LargeNamed("large ", log), "large ");
-  check(std::make_unique<Named>("unique ", log), "unique ");
-  check(ThrowingNamed("throwing ", log, 9), "throwing ");
-  auto shared = std::make_shared<Floats>(Floats{7, 8});
-  const TensorPtr t = from_blob(Blob::of(shared->data(), {2}), shared);
-  CHECK(shared.use_count() == 2);
-  Floats moved{5, 6};
-  float* const data = moved.data();
-  CHECK(values<float>(from_blob(Blob::of(data, {2}), std::move(moved))) == Floats{5, 6});
-}
-
-namespace {
-// What has a call operator for everything, as Eigen's matrices.
-struct Matrix {
-  Floats values;
-  int* calls;
-  template <class Index>
-  Floats operator()(const Index&) const {
-    ++*calls;
-    return values;
-  }
-};
-struct Sink {
-  std::shared_ptr<int> kept;
-  template <class... T>
-  void operator()(const T&...) const {
-    *kept = 1;
-  }
-};
-}  // namespace
-
-TEST_CASE("from_blob: an owner with a call operator for everything is kept, and not called") {
-  int calls = 0;
-  Matrix matrix{{1, 2}, &calls};
-  float* const data = matrix.values.data();
-  CHECK(values<float>(from_blob(Blob::of(data, {2}), std::move(matrix))) == Floats{1, 2});
-  const auto kept = std::make_shared<int>(0);
-  from_blob(Blob::of(data, {0}), Sink{kept});
-  CHECK(kept.use_count() == 1);
-  CHECK(*kept + calls == 0);
-}
+namespace {}  // namespace
 
 // A promise of docs/guarantees.md.
 TEST_CASE("from_blob: after an error each owner has been dropped once") {
@@ -773,12 +483,6 @@ TEST_CASE("from_blob: an owner whose move throws is dropped once, wherever it th
 }
 
 #if !TENON_ATEN_MODE  // where strides are not negative
-TEST_CASE("from_blob: the memory held may reach beyond a ptrdiff_t, below element 0 and above") {
-  unsigned char bytes[8] = {1, 2, 3, 4};
-  const auto t = from_blob(bytes + 2, {2, 2}, {INT64_MAX - 1, -2}, ScalarType::Byte);
-  const auto near = from_blob(to_blob(select(t, 0, 0)));
-  CHECK(values<uint8_t>(near) == Bytes{3, 1});
-}
 #endif
 
 }  // namespace blob_test

@@ -24,9 +24,6 @@ Texts found(const Managed* managed) {
   }
   return all;
 }
-bool is_right(void* data, const Vector& shape, const Vector& steps = {}) {
-  return check_dlpack(Lent<>(data, kFloat32, shape, steps).get()).empty();
-}
 
 }  // namespace
 
@@ -60,13 +57,11 @@ TEST_CASE(
   for (const auto& row : rows) {
     CAPTURE(toString(row.type));
     const TensorPtr t = zeros({2}, row.type);
-    const DLPackLegacyPtr old(to_dlpack_legacy(t));
     DLPackPtr made(to_dlpack(t));
-    for (const dlpack::DLDataType type : {made->dl_tensor.dtype, old->dl_tensor.dtype}) {
-      CHECK(int{type.code} == int{row.code});
-      CHECK(int{type.bits} == int{row.bits});
-      CHECK(type.lanes == 1);
-    }
+    const dlpack::DLDataType type = made->dl_tensor.dtype;
+    CHECK(int{type.code} == int{row.code});
+    CHECK(int{type.bits} == int{row.bits});
+    CHECK(type.lanes == 1);
     CHECK(from_dlpack(std::move(made))->scalar_type() == row.type);
   }
   Lent<> lent(memory, kFloat32, {2});
@@ -77,51 +72,6 @@ TEST_CASE(
     if (check_dlpack(lent.get()).empty()) ++known;
   }
   CHECK(known == 20);
-}
-
-TEST_CASE("check_dlpack: devices are DLPack's numbers") {
-  Lent<> lent(memory, kFloat32, {2});
-  for (const int32_t type : {1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}) {
-    lent.set_device(type, 0);
-    CHECK(found(lent.get()).empty());
-  }
-  for (const int32_t type : {INT32_MIN, -1, 0, 5, 6, 99, 126, 127, INT32_MAX}) {
-    lent.set_device(type, 0);
-    CHECK(found(lent.get()) ==
-          Texts{"NotSupported: tenon knows no device type " + std::to_string(type)});
-  }
-  lent.set_device(3, -1);
-  CHECK(found(lent.get()).empty());
-}
-
-TEST_CASE("check_dlpack: says nothing of a struct that is right, and leaves it as it is") {
-  Lent<> lent(memory, kFloat32, {2, 3}, {3, 1});
-  Lent<dlpack::DLManagedTensor> legacy(memory, kFloat32, {2, 3});
-  const dlpack::DLManagedTensorVersioned* constant = lent.get();
-  CHECK(check_dlpack(constant).empty());
-  CHECK(check_dlpack(legacy.get()).empty());
-  CHECK(lent.released + legacy.released == 0);
-  CHECK(lent.tensor().data == memory);
-  CHECK(lent.shape == Vector{2, 3});
-  CHECK(lent.strides == Vector{3, 1});
-  // Without elements, dimensions, strides, a deleter or an owner.
-  CHECK(is_right(nullptr, {0, 3}));
-  CHECK(is_right(nullptr, {3, 0}, {INT64_MIN, INT64_MAX}));
-  CHECK(is_right(memory, {}));
-  CHECK(is_right(memory, Vector(64, 1), Vector(64, 1)));
-  lent.managed.deleter = nullptr;
-  lent.managed.manager_ctx = nullptr;
-  CHECK(check_dlpack(lent.get()).empty());
-  // With strides of any sign, with gaps and overlapping.
-  CHECK(is_right(memory, {2, 3}, {0, 0}));
-  CHECK(is_right(memory + 5, {2, 3}, {-3, -1}));
-  CHECK(is_right(memory, {2, 3}, {9, 2}));
-  CHECK(is_right(memory, {1, 3}, {INT64_MAX, 1}));
-  CHECK(is_right(memory, {2}, {PTRDIFF_MAX / 4 - 1}));
-  // Of a higher minor version, with unknown flags.
-  lent.managed.version = {1, 4000000000u};
-  lent.managed.flags = ~uint64_t{1};
-  CHECK(check_dlpack(lent.get()).empty());
 }
 
 TEST_CASE("check_dlpack: one violation is named with its values") {
@@ -139,8 +89,6 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
       "NotSupported: there is no element type Float8_e8m0fnu, DLPack's code 14 with 8 bits; "
       "from_dlpack_packed(), or a view as uint8, takes the bytes",
       {14, 8, 1}, as_is);
-  check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 4 lanes",
-        {2, 32, 4}, as_is);
   check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 0 lanes",
         {2, 32, 0}, as_is);
   check("InvalidArgument: the device index is -1", kFloat32, [](dlpack::DLTensor& t) {
@@ -150,19 +98,11 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
         [](dlpack::DLTensor& t) { t.ndim = -1; });
   check("InvalidArgument: ndim is 65, expected 0 to 64", kFloat32,
         [](dlpack::DLTensor& t) { t.ndim = 65; });
-  check("InvalidArgument: ndim is -2147483648, expected 0 to 64", kFloat32,
-        [](dlpack::DLTensor& t) { t.ndim = INT32_MIN; });
   check("InvalidArgument: the shape is null, ndim is 1", kFloat32,
         [](dlpack::DLTensor& t) { t.shape = nullptr; });
-  check("InvalidArgument: the data is null, sizes are {2}", kFloat32,
-        [](dlpack::DLTensor& t) { t.data = nullptr; });
   check("InvalidArgument: the data is null, sizes are {2}", kFloat32, [](dlpack::DLTensor& t) {
     t.data = nullptr;
     t.byte_offset = 64;
-  });
-  check("InvalidArgument: the data is null, sizes are {}", kFloat32, [](dlpack::DLTensor& t) {
-    t.data = nullptr;
-    t.ndim = 0;
   });
   check("InvalidArgument: the byte offset 18446744073709551615 leads out of the address space",
         kFloat32, [](dlpack::DLTensor& t) { t.byte_offset = UINT64_MAX; });
@@ -175,20 +115,6 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
   CHECK(found(nothing) == Texts{"InvalidArgument: the pointer is null"});
 }
 
-TEST_CASE("check_dlpack: of another major version it reads nothing but that") {
-  Lent<> lent(memory, kFloat32, {2});
-  lent.tensor().ndim = 64;
-  lent.tensor().shape = lent.tensor().strides = reinterpret_cast<int64_t*>(uintptr_t{8});
-  for (const dlpack::DLPackVersion version :
-       {dlpack::DLPackVersion{2, 7}, dlpack::DLPackVersion{0, 8}}) {
-    lent.managed.version = version;
-    const std::string text = std::to_string(version.major) + "." + std::to_string(version.minor);
-    CHECK(found(lent.get()) ==
-          Texts{"NotSupported: the struct is of DLPack " + text + ", expected version 1"});
-  }
-  CHECK(lent.released == 0);
-}
-
 TEST_CASE("check_dlpack: negative sizes, and counts and bytes that overflow, are violations") {
   const struct {
     Vector sizes, strides;
@@ -197,13 +123,9 @@ TEST_CASE("check_dlpack: negative sizes, and counts and bytes that overflow, are
       {{2, -1}, {}, "size -1 of dimension 1"},
       {{INT64_MIN}, {}, "size -9223372036854775808 of dimension 0"},
       {{INT64_MAX, 2}, {}, "overflow"},
-      {{INT64_MAX / 8, 2}, {}, "overflow"},
       {{INT64_MAX / 8 + 1}, {}, "overflow"},
       {{2}, {INT64_MAX}, "overflow"},
-      {{2}, {INT64_MIN}, "overflow"},
-      {{2}, {INT64_MAX / 8}, "overflow"},
       {{2}, {-(INT64_MAX / 8) - 1}, "overflow"},
-      {{3, 3}, {INT64_MAX / 2, INT64_MAX / 2}, "overflow"},
   };
   for (const auto& row : rows) {
     const auto all = check_dlpack(Lent<>(memory, kFloat64, row.sizes, row.strides).get());

