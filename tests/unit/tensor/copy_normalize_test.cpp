@@ -27,44 +27,12 @@ const Floats kHalved{0, 1, 0, 2, 0, 3};
 
 }  // namespace
 
-TEST_CASE("normalize: a camera's image becomes a network's input") {
-  Bytes camera(2 * 16);
-  for (size_t i = 0; i < camera.size(); ++i) camera[i] = static_cast<uint8_t>(8 * i);
-  const TensorPtr input = empty({1, 3, 2, 5});
-  Normalize n;
-  n.scale = 1 / 255.0f;
-  n.mean = {0.485f, 0.456f, 0.406f};
-  n.stddev = {0.229f, 0.224f, 0.225f};
-  n.dim = 1;
-  const Blob frame{camera.data(), {1, 3, 2, 5}, {32, 1, 16, 3}, kByte};
-  CHECK(assign(input, frame, n) == Error::Ok);
-  const Floats made = values<float>(input);
-  for (size_t c = 0; c < 3; ++c) {
-    for (size_t i = 0; i < 10; ++i) {
-      volatile float value = camera[i / 5 * 16 + i % 5 * 3 + c] * n.scale;
-      value = value - n.mean[c];
-      value = value / n.stddev[c];
-      CHECK(made[10 * c + i] == value);
-    }
-  }
-  const TensorPtr pixels =
-      for_blob(camera.data(), {1, 3, 2, 5}, kByte).strides({32, 1, 16, 3}).make_tensor_ptr();
-  const TensorPtr copied = empty({1, 3, 2, 5});
-  n.dim = -3;
-  CHECK(copy_(copied, pixels, n) == Error::Ok);
-  CHECK(values<float>(copied) == made);
-}
-
 TEST_CASE("normalize: lists of one value and none, broadcast sources, scalars and no elements") {
   const TensorPtr out = zeros({3, 2});
   CHECK(copy_(out, planes(), halves()) == Error::Ok);
   CHECK(values<float>(out) == kHalved);
-  CHECK(copy_(out, make_tensor_ptr({40, 50}), {0.5f, {10, 20, 30}, {}, -2}) == Error::Ok);
-  CHECK(values<float>(out) == Floats{10, 15, 0, 5, -10, -5});
   CHECK(copy_(out, make_tensor_ptr({40, 50}), {0.5f, {}, {10, 5}, 1}) == Error::Ok);
   CHECK(values<float>(out) == Floats{2, 5, 2, 5, 2, 5});
-  CHECK(copy_(out, planes(), {1, {}, {}, 0}) == Error::Ok);
-  CHECK(values<float>(out) == Floats{10, 12, 20, 24, 30, 36});
   CHECK(copy_(out, planes(), {1, {10}, {-4}, 0}) == Error::Ok);
   CHECK(values<float>(out) == Floats{0, -0.5f, -2.5f, -3.5f, -5, -6.5f});
   const TensorPtr scalar = make_tensor_ptr(7.0f);
@@ -72,28 +40,7 @@ TEST_CASE("normalize: lists of one value and none, broadcast sources, scalars an
     CHECK(copy_(scalar, make_tensor_ptr(9), {1, {1}, {2}, dim}) == Error::Ok);
     CHECK(item<float>(scalar) == 4);
   }
-  CHECK(copy_(empty({3, 0}), empty({3, 0}), halves()) == Error::Ok);
-  CHECK(copy_(empty({0, 3}), empty({0, 3}), {1, {}, {2}, 0}) == Error::Ok);
   RETURNS(InvalidArgument, "mean has 3 values", copy_(empty({0, 3}), empty({0, 3}), halves()));
-}
-
-TEST_CASE("normalize: results are rounded to integers with CastMode::Saturate") {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const TensorPtr source = make_tensor_ptr(Floats{1, 3, 5, 7, -9, 600, infinity, std::nanf("")});
-  const TensorPtr bytes = zeros({8}, kByte);
-  const Normalize half{1, {}, {2}, 0};
-  CHECK(copy_(bytes, source, half, CastMode::Saturate) == Error::Ok);
-  CHECK(values<uint8_t>(bytes) == std::vector<uint8_t>{0, 2, 2, 4, 0, 255, 255, 0});
-  const Blob blob = to_blob(source);
-  CHECK(zero_(bytes) == Error::Ok);
-  CHECK(assign(bytes, blob, half, CastMode::Saturate) == Error::Ok);
-  CHECK(values<uint8_t>(bytes)[5] == 255);
-  // Sources are rounded to float once.
-  const TensorPtr large =
-      make_tensor_ptr(std::vector<int64_t>{(1 << 24) + 1, (int64_t{1} << 54) + 1});
-  const TensorPtr doubles = zeros({2}, ScalarType::Double);
-  CHECK(copy_(doubles, large, Normalize()) == Error::Ok);
-  CHECK(values<double>(doubles) == Doubles{16777216, 18014398509481984});
 }
 
 TEST_CASE("normalize: in place, and between memories that overlap") {
@@ -103,14 +50,9 @@ TEST_CASE("normalize: in place, and between memories that overlap") {
   const Normalize one_more{1, {-1}, {}, 0};
   CHECK(copy_(transpose(t, 0, 1), transpose(t, 0, 1), {1, {1, 2}, {}, 0}) == Error::Ok);
   CHECK(values<float>(t) == Floats{-1, -1, -1, 0, -1, 1});
-  const TensorPtr square = make_tensor_ptr({2, 2}, {1.f, 2.f, 3.f, 4.f});
-  CHECK(copy_(square, transpose(square, 0, 1), one_more) == Error::Ok);
-  CHECK(values<float>(square) == Floats{2, 4, 3, 5});
   const TensorPtr line = make_tensor_ptr({1.f, 2.f, 3.f, 4.f});
   CHECK(copy_(tenon::slice(line, 0, 1, 4), tenon::slice(line, 0, 0, 3), one_more) == Error::Ok);
   CHECK(values<float>(line) == Floats{1, 2, 3, 4});
-  CHECK(copy_(line, tenon::select(line, 0, 3), one_more) == Error::Ok);
-  CHECK(values<float>(line) == Floats{5, 5, 5, 5});
   // Bytes that become the floats that lie over them.
   float memory[3] = {};
   const unsigned char bytes[] = {10, 20, 30};
@@ -120,28 +62,6 @@ TEST_CASE("normalize: in place, and between memories that overlap") {
   float reversed[3] = {1, 2, 3};
   CHECK(assign(from_blob(reversed, {3}), Blob::of(reversed + 2, {3}, {-1}), one_more) == Error::Ok);
   CHECK(Floats(reversed, reversed + 3) == Floats{4, 3, 2});
-}
-
-TEST_CASE("normalize: memory that only a backend reaches goes by way of the host's") {
-  CountingBackend there("a", Device(DeviceType::ExtDev, 0));
-  CountingBackend elsewhere("b", Device(DeviceType::ExtDev, 1));
-  const TensorPtr near = zeros({3, 2});
-  const TensorPtr far = backend_copy(planes(), there);
-  const TensorPtr out = zeros({3, 2}, there);
-  const TensorPtr other = zeros({3, 2}, elsewhere);
-  const auto fetched = [](const TensorPtr& t) {
-    return values<float>(backend_copy(t, host_backend()));
-  };
-  CHECK(copy_(near, far, halves()) == Error::Ok);
-  CHECK(values<float>(near) == kHalved);
-  CHECK(copy_(out, planes(), halves()) == Error::Ok);
-  CHECK(fetched(out) == kHalved);
-  CHECK(copy_(other, far, halves()) == Error::Ok);
-  CHECK(fetched(other) == kHalved);
-  CHECK(copy_(out, out, {1, {1}, {}, 0}) == Error::Ok);
-  CHECK(fetched(out) == Floats{-1, 0, -1, 1, -1, 2});
-  CHECK(copy_(out, tenon::select(out, 0, 0), {1, {0, 1, 2}, {}, 0}) == Error::Ok);
-  CHECK(fetched(out) == Floats{-1, 0, -2, -1, -3, -2});
 }
 
 TEST_CASE("normalize: what is refused changes nothing") {
@@ -159,32 +79,18 @@ TEST_CASE("normalize: what is refused changes nothing") {
   constexpr auto kSaturate = CastMode::Saturate;
   RETURNS(InvalidArgument, "copy_: mean has 2 values, dimension 0 of the destination has 3",
           copy_(out, in, with({1, 2}, {})));
-  RETURNS(InvalidArgument, "copy_: stddev has 3 values, dimension -1 of the destination has 2",
-          copy_(out, in, with({1, 2}, {1, 2, 3}, -1)));
   RETURNS(InvalidArgument, "copy_: stddev[1] is 0", copy_(out, in, with({}, {1, 0, 3})));
-  RETURNS(InvalidArgument, "copy_: stddev[0] is 0", copy_(out, in, with({}, {-0.0f})));
   RETURNS(OutOfBounds, "copy_: dimension 2 is out of range for a tensor of 2 dimensions",
           copy_(out, in, with({}, {}, 2)));
-  RETURNS(OutOfBounds, "dimension -2 is out of range",
-          copy_(make_tensor_ptr(1.0f), make_tensor_ptr(1), with({}, {}, -2)));
   RETURNS(InvalidType,
           "copy_: values of Byte cannot be normalised to Byte, except with CastMode::Saturate",
           copy_(bytes, in, Normalize()));
-  RETURNS(InvalidType, "except with CastMode::Saturate",
-          copy_(bytes, in, Normalize(), CastMode::Truncate));
   RETURNS(InvalidType, "copy_: values of Byte cannot be normalised to Bool",
           copy_(zeros({3, 2}, ScalarType::Bool), in, Normalize(), kSaturate));
-  RETURNS(InvalidType, "values of Byte cannot be normalised to ComplexFloat",
-          copy_(complex, in, Normalize(), kSaturate));
   RETURNS(InvalidType, "values of ComplexFloat cannot be normalised to Float",
           copy_(out, complex, Normalize(), kSaturate));
   RETURNS(InvalidArgument, "sizes {3} of the source do not broadcast to sizes {3, 2}",
           copy_(out, zeros({3}), Normalize()));
-  RETURNS(InvalidArgument, "elements may share memory",
-          copy_(expand(zeros({1}), {2}), in, Normalize()));
-  RETURNS(InvalidState, "copy_: the destination is undefined", copy_(Tensor(), in, Normalize()));
-  RETURNS(InvalidState, "copy_: the source is a placeholder without data",
-          copy_(out, make_tensor({3, 2}, nullptr), Normalize()));
   const Blob blob = to_blob(in);
   RETURNS(InvalidArgument, "assign: dimension 0 is 3 in the blob's sizes",
           assign(zeros({2, 3}), blob, Normalize()));
@@ -192,18 +98,6 @@ TEST_CASE("normalize: what is refused changes nothing") {
   RETURNS(InvalidType, "assign: values of Byte cannot", assign(bytes, blob, Normalize()));
   CHECK(values<float>(out) == Floats(6, 7));
   CHECK(values<uint8_t>(bytes) == std::vector<uint8_t>(6, 7));
-}
-
-TEST_CASE("normalize: read-only destinations are refused, reversed ones written") {
-  const float data[2] = {1, 2};
-  RETURNS(InvalidState, "copy_: the destination is read-only",
-          copy_(from_blob(read_only(data), {2}), make_tensor_ptr({1, 2}), Normalize()));
-  float memory[6] = {};
-  const TensorPtr plain = from_blob(memory, {3, 2});
-  CHECK(copy_(plain, planes(), halves()) == Error::Ok);
-  CHECK(Floats(memory, memory + 6) == Floats{0, 1, 0, 2, 0, 3});
-  ATEN_LACKS(CHECK(copy_(flip(plain, {0}), planes(), halves()) == Error::Ok);
-             CHECK(Floats(memory, memory + 6) == Floats{0, 3, 0, 2, 0, 1});)
 }
 
 }  // namespace copy_normalize_test

@@ -87,26 +87,6 @@ TEST_CASE("copy_: windows of one memory get what copying through a temporary giv
   check_windows(Reversed::None);
 }
 
-TEST_CASE("copy_: windows of one memory, reversed ones too", "[plain]") {
-  check_windows(Reversed::Any);
-}
-
-TEST_CASE("copy_: blocks are moved up and down within their memory, without a temporary") {
-  for (const int64_t n : {int64_t{5}, int64_t{20000}}) {
-    const TensorPtr t = arange(n + 1, ScalarType::Int);
-    Ints expected = values<int32_t>(t);
-    const Tensor low = slice(t, 0, 0, n);
-    const Tensor high = slice(t, 0, 1, n + 1);
-    CHECK(plan_copy(high, low).kind == CopyKind::Memcpy);
-    CHECK(copy_(high, low, CopyPolicy::NoTemporary) == Error::Ok);
-    std::copy_backward(expected.begin(), expected.end() - 1, expected.end());
-    CHECK(values<int32_t>(t) == expected);
-    CHECK(copy_(low, high, CopyPolicy::NoTemporary) == Error::Ok);
-    std::copy(expected.begin() + 1, expected.end(), expected.begin());
-    CHECK(values<int32_t>(t) == expected);
-  }
-}
-
 // The shapes of windows, columns and gaps: copied in order, wherever the elements move to.
 TEST_CASE("copy_: elements that move by the same distance need no temporary, at any strides") {
   const struct {
@@ -135,35 +115,6 @@ TEST_CASE("copy_: elements that move by the same distance need no temporary, at 
       }
     }
   }
-}
-
-TEST_CASE("copy_: of the same elements there is nothing to do, of neighbours no overlap") {
-  const TensorPtr t = arange(6, ScalarType::Int);
-  const Tensor matrix = view(t, {2, 3});
-  const Tensor turned = transpose(matrix, 0, 1);
-  const Tensor strided = slice(matrix, 1, 1, 3);
-  std::vector<std::pair<Tensor, Tensor>> pairs{
-      {matrix, matrix}, {matrix, view(matrix, {2, 3})}, {strided, strided}, {turned, turned}};
-  ATEN_LACKS(pairs.push_back({flip(matrix, {0}), flip(matrix, {0})});
-             pairs.push_back({flip(flip(matrix, {1}), {1}), matrix});)
-  for (const auto& [dst, src] : pairs) {
-    CHECK(plan_copy(dst, src).kind == CopyKind::Alias);
-    CHECK(copy_(dst, src, CopyPolicy::NoTemporary) == Error::Ok);
-  }
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
-  const Tensor squares = *arange(8, ScalarType::Int);
-  const Tensor behind = transpose(view(slice(squares, 0, 4, 8), {2, 2}), 0, 1);
-  const Tensor front = view(slice(squares, 0, 0, 4), {2, 2});
-  CHECK(plan_copy(behind, front).kind == CopyKind::Transpose);
-  CHECK(copy_(behind, front, CopyPolicy::NoTemporary) == Error::Ok);
-  CHECK(values<int32_t>(squares) == Ints{0, 1, 2, 3, 0, 2, 1, 3});
-}
-
-TEST_CASE("copy_: a tensor is converted into its own memory") {
-  const TensorPtr floats = make_tensor_ptr({4}, {1.5f, 2.5f, -3.0f, 300.0f});
-  const Tensor bytes = slice(view_as_type(floats, ScalarType::Byte), 0, 0, 4);
-  CHECK(copy_(bytes, floats, CastMode::Saturate) == Error::Ok);
-  CHECK(values<uint8_t>(bytes) == Bytes{2, 2, 0, 255});
 }
 
 // A promise of docs/guarantees.md.

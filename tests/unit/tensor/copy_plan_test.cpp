@@ -31,7 +31,6 @@ std::string plan_text(const Tensor& dst, const Tensor& src) {
 
 TEST_CASE("plan_copy: its text") {
   const Tensor dst = *zeros({32, 64});
-  const Tensor shorts = *zeros({32, 64}, ScalarType::Short);
   const Tensor square = *zeros({4, 4}, ScalarType::Int);
   const Tensor bytes = slice(view_as_type(square, ScalarType::Byte), 1, 0, 4);
   const struct {
@@ -46,13 +45,7 @@ TEST_CASE("plan_copy: its text") {
        "general {32, 64} of 4 bytes, Float, 8192 bytes in all"},
       {dst, *zeros({32, 64}, ScalarType::Half),
        "cast {2048} of 4 bytes, Half to Float, 8192 bytes in all"},
-      {dst, *zeros({64}, ScalarType::Byte),
-       "cast {32, 64} of 4 bytes, Byte to Float, 8192 bytes in all"},
-      {shorts, *zeros({64}, ScalarType::Short),
-       "rows {32, 64} of 2 bytes, Short, 4096 bytes in all"},
       {dst, dst, "alias {2048} of 4 bytes, Float, 8192 bytes in all"},
-      {*zeros({0, 3}), *zeros({3}), "alias {} of 0 bytes, Float, 0 bytes in all"},
-      {make_tensor(1), make_tensor(2), "memcpy {} of 4 bytes, Int, 4 bytes in all"},
       {square, transpose(square, 0, 1),
        "staged {4, 4} of 4 bytes, Int, 64 bytes in all, by way of a temporary of 64"},
       // A broadcast source is staged as it is, and in its own type.
@@ -62,8 +55,6 @@ TEST_CASE("plan_copy: its text") {
        "staged {4, 4} of 4 bytes, Byte to Int, 64 bytes in all, by way of a temporary of 16"},
   };
   for (const auto& c : cases) CHECK(plan_text(c.dst, c.src) == c.expected);
-  CHECK(to_string(CopyPlan()) ==
-        "the plan is empty: it was moved from, or not made by plan_copy()");
   ATEN_LACKS(CHECK(plan_text(dst, flip(ones({32, 64}), {1})) ==
                    "general {32, 64} of 4 bytes, Float, 8192 bytes in all");)
 }
@@ -199,45 +190,7 @@ TEST_CASE("CopyPlan::run: another dtype, sizes or strides are refused and named"
   CopyPlan first = plan;
   CopyPlan second = std::move(first);
   RETURNS(InvalidArgument, empty, first.run(dst, src));
-  CHECK(to_string(first) == std::string(empty).substr(15));
   CHECK(second.run(dst, src) == Error::Ok);
-  first = std::move(second);
-  RETURNS(InvalidArgument, empty, second.run(dst, src));
-  CHECK(first.run(dst, src) == Error::Ok);
-}
-
-TEST_CASE("CopyPlan::run: its fields are a description") {
-  const Tensor dst = ints({2, 2});
-  const Tensor src = make_tensor({2, 2}, Ints{1, 2, 3, 4});
-  for (const bool turns : {false, true}) {
-    CopyPlan plan = plan_copy(dst, turns ? transpose(src, 0, 1) : src);
-    CHECK(plan.kind == (turns ? CopyKind::Transpose : CopyKind::Memcpy));
-    const std::string text = to_string(plan);
-    plan.kind = turns ? CopyKind::Memcpy : CopyKind::Alias;
-    plan.nbytes = 4096;
-    plan.rank = 60;
-    plan.unit = 16;
-    plan.dst_type = ScalarType::Float;
-    plan.mode = CastMode::Saturate;
-    CHECK(to_string(plan) == text);
-    const CopyPlan copy = plan;
-    CHECK(copy.run(dst, turns ? transpose(src, 0, 1) : src) == Error::Ok);
-    CHECK(values<int32_t>(dst) == (turns ? Ints{1, 3, 2, 4} : Ints{1, 2, 3, 4}));
-  }
-}
-
-TEST_CASE("CopyPlan::run: strides of a tensor without elements do not matter") {
-  const CopyPlan plan = plan_copy(ints({0, 3}), ints({0, 3}));
-  CHECK(plan.run(as_strided(ints({9}), {0, 3}, {1, 5}), ints({0, 3})) == Error::Ok);
-}
-
-TEST_CASE("CopyPlan::run: strides of dimensions of size 1 do not matter") {
-  int32_t from[6] = {1, 2, 3, 4, 5, 6};
-  int32_t to[6] = {};
-  const CopyPlan plan = plan_copy(make_tensor({2, 1, 3}, to), make_tensor({2, 1, 3}, from));
-  const Tensor column = *from_blob(from, {2, 1, 3}, {3, 77, 1});
-  CHECK(plan.run(*from_blob(to, {2, 1, 3}, {3, 1, 1}), column) == Error::Ok);
-  CHECK(Ints(to, to + 6) == Ints{1, 2, 3, 4, 5, 6});
 }
 
 // A promise of docs/guarantees.md.
@@ -250,8 +203,6 @@ TEST_CASE("CopyPlan::run: refuses what copy_ refuses") {
   RETURNS(InvalidState, "CopyPlan::run: the source is undefined", plan.run(dst, TensorPtr()));
   RETURNS(InvalidState, "the destination is a placeholder without data",
           plan.run(make_tensor({2, 2}, nullptr, ScalarType::Int), turned));
-  RETURNS(InvalidState, "the source is a placeholder without data",
-          plan.run(dst, for_blob(nullptr, {2, 2}, ScalarType::Int).strides({1, 2}).make_tensor()));
   RETURNS(NotSupported, "is on cuda:0, which the host cannot reach",
           plan.run(for_blob(reinterpret_cast<void*>(uintptr_t{4096}), {2, 2}, ScalarType::Int)
                        .device("cuda:0")
@@ -303,18 +254,6 @@ TEST_CASE("CopyPlan::run: with a Normalize, whose lists the plan owns") {
         "staged {2, 2} of 4 bytes, Float, 16 bytes in all, by way of a temporary of 16");
 }
 
-TEST_CASE("CopyPlan::run: a backend's memory is copied as copy_ copies it") {
-  CountingBackend backend("own", Device(DeviceType::ExtDev, 0));
-  const TensorPtr there = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, backend);
-  const Tensor here = ints({2, 2});
-  const CopyPlan plan = plan_copy(here, there);
-  CHECK(plan.run(here, there) == Error::Ok);
-  CHECK(values<int32_t>(here) == Ints{1, 2, 3, 4});
-  // The plan is of shapes: it serves the host's memory too.
-  CHECK(plan.run(here, make_tensor({2, 2}, Ints{5, 6, 7, 8})) == Error::Ok);
-  CHECK(values<int32_t>(here) == Ints{5, 6, 7, 8});
-}
-
 TEST_CASE("CopyPlan::run: a backend's code may drop the plan") {
   MinimalBackend backend;
   const Tensor there = *ones({6, 2}, ScalarType::Byte, backend);
@@ -326,17 +265,6 @@ TEST_CASE("CopyPlan::run: a backend's code may drop the plan") {
   CHECK(plan == nullptr);
   CHECK(values<float>(here)[0] == 0);
   CHECK(values<float>(here)[2] == -0.5f);
-}
-
-TEST_CASE("CopyPlan::run: more dimensions than lie in a plan") {
-  const Vector sizes{2, 1, 3, 1, 2, 1, 1, 2};
-  const Tensor src = counted(sizes);
-  const Tensor dst = *zeros(sizes);
-  const CopyPlan plan = plan_copy(dst, src);
-  const CopyPlan copy = plan;
-  CHECK(copy.run(dst, src) == Error::Ok);
-  CHECK(values<float>(dst)[23] == 23);
-  RETURNS(InvalidArgument, "the source has sizes {24}", copy.run(dst, counted({24})));
 }
 
 // A promise of docs/threads.md.

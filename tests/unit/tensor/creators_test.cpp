@@ -34,39 +34,6 @@ TEST_CASE("empty: Float, row-major, owned and DYNAMIC_BOUND unless told otherwis
   auto u = empty({2}, ScalarType::Bool, kStatic);
   CHECK(u->scalar_type() == ScalarType::Bool);
   CHECK(shape_dynamism(u) == kStatic);
-  CHECK(empty({})->dim() == 0);
-  CHECK(empty({0, 3})->numel() == 0);
-  CHECK(empty(std::vector<int>{2, 3})->numel() == 6);
-  CHECK(empty(Vector(64, 1))->dim() == 64);
-}
-
-TEST_CASE("full: Float whatever the value, unless a type is given") {
-  CHECK(full({2}, 42)->scalar_type() == ScalarType::Float);
-  CHECK(full({2}, true)->scalar_type() == ScalarType::Float);
-  CHECK(full({2}, 1.5)->scalar_type() == ScalarType::Float);
-  CHECK(values<float>(full({2}, 42)) == Floats{42, 42});
-  CHECK(values<int32_t>(full({3}, -7, ScalarType::Int)) == Ints{-7, -7, -7});
-  CHECK(values<Half>(full({1}, 0.5, ScalarType::Half))[0] == Half(0.5f));
-}
-
-TEST_CASE("full: every element type holds 1 in every element, small and large tensors") {
-  bool right = true;
-  for (int number = 0; number < 40; ++number) {
-    const auto type = static_cast<ScalarType>(number);
-    if (!isValidType(type)) continue;
-    if (type == ScalarType::Bool) continue;
-    for (int64_t count : {3, 3000}) {
-      auto t = full({count}, 1, type);
-      const auto* first = static_cast<const char*>(const_data_ptr(t));
-      for (int64_t i = 0; i < count; ++i) {
-        const auto size = static_cast<int64_t>(t->element_size());
-        right = right && detail::load_scalar(detail::own_type(type), first + i * size)
-                             .keeps(tenon::own::Scalar(1));
-      }
-    }
-  }
-  CHECK(right);
-  CHECK(const_data_ptr<bool>(full({2}, true, ScalarType::Bool))[1]);
 }
 
 TEST_CASE("creators: strides and a dim order are options too") {
@@ -113,26 +80,6 @@ TEST_CASE("full: the default type is as Float given, for values that fit and for
   }
 }
 
-TEST_CASE("full: negative zero keeps its sign") {
-  const float value = const_data_ptr<float>(full({2}, -0.0))[1];
-  const float negative_zero = -0.0f;
-  CHECK(std::memcmp(&value, &negative_zero, sizeof value) == 0);
-}
-
-TEST_CASE("strided creators: the strides given, gaps filled too") {
-  auto t = full_strided({2, 2}, {3, 1}, 7, ScalarType::Int);
-  CHECK(strides(t) == Vector{3, 1});
-  const auto* data = const_data_ptr<int32_t>(t);
-  CHECK(Ints(data, data + 5) == Ints{7, 7, 7, 7, 7});
-  CHECK(strides(empty_strided({2, 3}, {1, 2})) == Vector{1, 2});
-  CHECK(dim_order(empty_strided({2, 3}, {1, 2})) == Vector{1, 0});
-  CHECK(values<float>(zeros_strided({2, 2}, {1, 2})) == Floats{0, 0, 0, 0});
-  CHECK(values<float>(ones_strided({2, 2}, {1, 2})) == Floats{1, 1, 1, 1});
-  CHECK(strides(ones_strided({2, 3}, {})) == Vector{3, 1});
-  CHECK(strides(empty_strided({2, 0}, {7, 7})) == Vector{7, 7});
-  CHECK(shape_dynamism(empty_strided({2}, {1}, ScalarType::Int, kStatic)) == kStatic);
-}
-
 TEST_CASE("_like: sizes, type and dense strides are the source's") {
   auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, {1, 0});
   for (const auto& t :
@@ -147,17 +94,8 @@ TEST_CASE("_like: sizes, type and dense strides are the source's") {
   CHECK(values<int32_t>(zeros_like(source)) == Ints{0, 0, 0, 0, 0, 0});
   CHECK(values<int32_t>(ones_like(source)) == Ints{1, 1, 1, 1, 1, 1});
   CHECK(values<int32_t>(full_like(source, 9)) == Ints{9, 9, 9, 9, 9, 9});
-  CHECK(values<float>(full_like(source, 0.5, ScalarType::Float))[5] == 0.5f);
   CHECK(zeros_like(source, ScalarType::Half, kStatic)->scalar_type() == ScalarType::Half);
-  CHECK(shape_dynamism(zeros_like(source, ScalarType::Half, kStatic)) == kStatic);
   CHECK(values<int32_t>(ones_like(make_tensor_ptr({2}, nullptr, ScalarType::Int))) == Ints{1, 1});
-}
-
-TEST_CASE("_like: strides with gaps or overlap become dense in the same dim order") {
-  float data[24] = {};
-  CHECK(strides(empty_like(from_blob(data, {2, 3}, {8, 1}))) == Vector{3, 1});
-  CHECK(strides(empty_like(from_blob(data, {2, 3}, {1, 8}))) == Vector{1, 2});
-  CHECK(strides(empty_like(from_blob(data, {2, 3}, {0, 1}))) == Vector{1, 2});
 }
 
 TEST_CASE("_like: more bytes than there can be, of strides that are 0, are refused") {
@@ -165,15 +103,6 @@ TEST_CASE("_like: more bytes than there can be, of strides that are 0, are refus
       expand(make_tensor_ptr({1, 1}, {uint8_t{7}}), {int64_t{1} << 20, (PTRDIFF_MAX >> 20) / 2});
   RAISES(InvalidArgument, "full_like: ", full_like(many, 1, ScalarType::Double));
   RAISES(InvalidArgument, "clone_tensor_ptr: ", clone_tensor_ptr(many, ScalarType::Double));
-}
-
-TEST_CASE("scalar_tensor: Float, rank 0, STATIC") {
-  auto t = scalar_tensor(3);
-  CHECK(t->dim() == 0);
-  CHECK(t->scalar_type() == ScalarType::Float);
-  CHECK(shape_dynamism(t) == kStatic);
-  CHECK(item<float>(t) == 3);
-  CHECK(item<int64_t>(scalar_tensor(3, ScalarType::Long)) == 3);
 }
 
 // A promise of docs/guarantees.md.
@@ -212,16 +141,6 @@ TEST_CASE("creators: more than the address space is refused, more than the machi
          empty({kMost}));
   RAISES(OutOfMemory, "zeros: ", zeros({kMost}));
   CHECK(try_empty({PTRDIFF_MAX}, ScalarType::Byte).error() == Error::OutOfMemory);
-}
-
-TEST_CASE("full: of zero is zero in memory that was something else before") {
-  for (int64_t numel : {3, 100, 5000}) {
-    CAPTURE(numel);
-    for (int i = 0; i < 4; ++i) {
-      CHECK(values<float>(full({numel}, 1.5f)) == Floats(static_cast<size_t>(numel), 1.5f));
-      CHECK(values<float>(full({numel}, 0.0f)) == Floats(static_cast<size_t>(numel), 0.0f));
-    }
-  }
 }
 
 }  // namespace creators_test

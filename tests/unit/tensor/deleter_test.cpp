@@ -62,32 +62,6 @@ void check_callable() {
 
 }  // namespace
 
-TEST_CASE("Deleter: a block of a backend goes back there once, whoever holds the Deleter") {
-  PmrBackend backend;
-  detail::BackendState& state = *detail::state_of(backend);
-  const auto take = [&] {
-    void* data = nullptr;
-    REQUIRE(state.allocate(100, detail::kDataAlignment, data) == Error::Ok);
-    return data;
-  };
-  Deleter first;
-  first.own_block(take(), state, 100);
-  CHECK(first);
-  CHECK(first.error() == Error::Ok);
-  CHECK(first.target<detail::DimNames>() == nullptr);
-  Deleter second(std::move(first));
-  first.reset();
-  CHECK(backend.live_blocks() == 1);
-  Calls calls;
-  Deleter both = detail::chain(Deleter(nullptr, calls.deleter()), std::move(second));
-  CHECK(backend.live_blocks() == 1);
-  both.own_block(take(), state, 100);  // runs what it held
-  CHECK(calls.count == 1);
-  CHECK(backend.live_blocks() == 1);
-  both = Deleter();
-  CHECK(backend.live_blocks() == 0);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("deleter: callables up to four pointers and beyond run once and are destroyed once") {
   check_callable<3>();
@@ -114,38 +88,6 @@ TEST_CASE("deleter: assignment runs the old one, self-assignment does nothing") 
   CHECK(second.count == 1);
 }
 
-TEST_CASE("deleter: emplace calls and destroys what it held, and later the new one") {
-  Calls first;
-  Calls second;
-  int live = 0;
-  int objects[2] = {};
-  {
-    Deleter d(&objects[0], Callable<5>(first, live));  // on the heap
-    d.emplace(&objects[1], Callable<4>(second, live));
-    CHECK(first.count == 1);
-    CHECK(first.argument == &objects[0]);
-    CHECK(live == 1);
-    CHECK(second.count == 0);
-  }
-  CHECK(first.count == 1);
-  CHECK(second.count == 1);
-  CHECK(second.argument == &objects[1]);
-  CHECK(live == 0);
-}
-
-TEST_CASE("deleter: owns move-only captures until it has run") {
-  auto kept = std::make_unique<std::shared_ptr<int>>(std::make_shared<int>(1));
-  const std::weak_ptr<int> weak = *kept;
-  bool alive_in_call = false;
-  {
-    const Deleter d(nullptr, [kept = std::move(kept), weak, &alive_in_call](void*) {
-      alive_in_call = !weak.expired();
-    });
-  }
-  CHECK(alive_in_call);
-  CHECK(weak.expired());
-}
-
 TEST_CASE("deleter: functions, lambdas and std::functions run, null and empty ones are empty") {
   plain_calls = 0;
   { Deleter d(nullptr, &plain); }
@@ -159,11 +101,6 @@ TEST_CASE("deleter: functions, lambdas and std::functions run, null and empty on
   CHECK_FALSE(static_cast<bool>(Deleter(data, null)));
   CHECK_FALSE(static_cast<bool>(Deleter(data, nullptr)));
   CHECK_FALSE(static_cast<bool>(Deleter(data, std::function<void(void*)>())));
-  CHECK_FALSE(static_cast<bool>(Deleter()));
-  CHECK(static_cast<bool>(Deleter(nullptr, &std::free)));
-  CHECK(ownership(from_blob(data, {1}, ScalarType::Float, std::function<void(void*)>())) ==
-        Ownership::Borrowed);
-  CHECK(ownership(from_blob(data, {1}, ScalarType::Float, nullptr)) == Ownership::Borrowed);
 }
 
 // A promise of docs/guarantees.md.
@@ -230,16 +167,6 @@ TEST_CASE("deleter: a callable whose move throws is moved once, or nobody has ta
   CHECK(live == 0);
 }
 
-TEST_CASE("deleter: a callable of more than the heap's alignment keeps it") {
-  struct alignas(64) Aligned {
-    bool* ok;
-    void operator()(void*) noexcept { *ok = reinterpret_cast<uintptr_t>(this) % 64 == 0; }
-  };
-  bool ok = false;
-  { Deleter d(nullptr, Aligned{&ok}); }
-  CHECK(ok);
-}
-
 // Named callables, one that fits inline and one that does not.
 struct NamedA {
   int value;
@@ -273,51 +200,6 @@ TEST_CASE("deleter: target() gives a named callable back by its type, and nothin
   REQUIRE(b.target<NamedB>() != nullptr);
   CHECK(b.target<NamedB>()->value == 2);
   CHECK(b.target<NamedA>() == nullptr);
-  CHECK(Deleter().target<NamedA>() == nullptr);
-  CHECK(Deleter(nullptr, [](void*) {}).target<NamedA>() == nullptr);
-}
-
-TEST_CASE("deleter: what it calls sees a deleter that holds what was assigned") {
-  Calls calls;
-  bool held = false;
-  Deleter d;
-  d = Deleter(nullptr, [&](void*) { held = static_cast<bool>(d); });
-  d = Deleter(nullptr, calls.deleter());
-  CHECK(held);
-  held = true;
-  d = Deleter(nullptr, [&](void*) { held = static_cast<bool>(d); });
-  CHECK(calls.count == 1);
-  d.reset();
-  CHECK_FALSE(held);
-}
-
-TEST_CASE("deleter: what it calls may destroy what the deleter is a part of") {
-  Calls calls;
-  auto holder = std::make_unique<Deleter>();
-  *holder = Deleter(nullptr, [&calls, &holder](void* p) {
-    holder.reset();
-    calls.deleter()(p);
-  });
-  holder->reset();
-  CHECK(holder == nullptr);
-  CHECK(calls.count == 1);
-}
-
-TEST_CASE("deleter: what it returns is dropped, also what must not be ignored") {
-  struct [[nodiscard]] Status {
-    int code;
-  };
-  int calls = 0;
-  const auto small = [&calls](void*) { return Status{++calls}; };
-  struct Large {
-    int* calls;
-    void* padding[8];
-    Error operator()(void*) const { return ++*calls, Error::InUse; }
-  };
-  float data[2] = {};
-  from_blob(data, {2}, ScalarType::Float, small);
-  from_blob(data, {2}, ScalarType::Float, Large{&calls, {}});
-  CHECK(calls == 2);
 }
 
 // As Eigen's matrices: what may be called with anything, and gives an object.

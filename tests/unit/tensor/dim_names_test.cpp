@@ -11,15 +11,6 @@ using namespace tenon;
 using namespace tests;
 using Names = std::vector<std::string>;
 
-TEST_CASE("make_template: type, shape and names, and no data") {
-  const auto t = make_template({1, 8, 8}, ScalarType::Half, {"batch", "rows", "cols"});
-  CHECK(t->scalar_type() == ScalarType::Half);
-  CHECK(sizes(*t) == std::vector<int64_t>{1, 8, 8});
-  CHECK(shape_dynamism(t) == TensorShapeDynamism::STATIC);
-  CHECK(device(t).type() == DeviceType::Meta);
-  CHECK(dim_names(t) == Names{"batch", "rows", "cols"});
-}
-
 TEST_CASE("make_template: every access to data is an error that says what it is") {
   const auto t = make_template({2, 3}, ScalarType::Float);
   const char* const words = "meta tensor, Float {2, 3}, which has no data";

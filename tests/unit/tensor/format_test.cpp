@@ -46,10 +46,6 @@ FormatOptions width(int characters) { return edges(3, 1000, characters); }
 
 }  // namespace
 
-TEST_CASE("to_string: an error's name") {
-  CHECK(to_string(Error::InvalidArgument) == "InvalidArgument");
-}
-
 TEST_CASE("to_string: what describes a tensor, in the words of error messages") {
   CHECK(to_string(Device("cuda:1")) == "cuda:1");
   CHECK(to_string(own::Scalar(0.5)) == "0.5");
@@ -63,7 +59,6 @@ TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes")
   tests::check_texts({
       {to_string(t), "[[1.  2.  3. ]\n [4.5 5.  6. ]]\nFloat {2, 3}"},
       {to_string(make_tensor_ptr(5.0f)), "5.\nFloat {}"},
-      {to_string(make_tensor_ptr(int64_t{-7})), "-7\nLong {}"},
       {to_string(make_tensor_ptr({0}, tests::Ints())), "[]\nInt {0}"},
       {to_string(make_tensor_ptr({2, 0, 3}, tests::Floats())), "[]\nFloat {2, 0, 3}"},
       {to_string(count({2, 2, 2})),
@@ -73,33 +68,20 @@ TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes")
        " [[4 5]\n"
        "  [6 7]]]\n"
        "Int {2, 2, 2}"},
-      {to_string(count({2, 1, 2, 2})),
-       "[[[[0 1]\n"
-       "   [2 3]]]\n"
-       "\n"
-       "\n"
-       " [[[4 5]\n"
-       "   [6 7]]]]\n"
-       "Int {2, 1, 2, 2}"},
       {to_string(count({1, 1, 1, 1, 1, 1, 2, 3})),
        "[[[[[[[[0 1 2]\n"
        "       [3 4 5]]]]]]]]\n"
        "Int {1, 1, 1, 1, 1, 1, 2, 3}"},
       {to_string(Tensor()), "undefined tensor"},
-      {to_string(TensorPtr()), "undefined tensor"},
   });
 }
 
 TEST_CASE("to_string: above the limit the middle of long dimensions is an ellipsis") {
   const FormatOptions negative{-1, -1, -3, -5};
-  const FormatOptions largest{INT32_MAX, INT64_MAX, INT32_MAX, INT32_MAX};
   tests::check_texts({
       {to_string(count({1001})), "[   0    1    2 ...  998  999 1000]\nInt {1001}"},
-      {to_string(count({10}), edges(3, 10)), "[0 1 2 3 4 5 6 7 8 9]\nInt {10}"},
       {to_string(count({10}), edges(3, 9)), "[0 1 2 ... 7 8 9]\nInt {10}"},
-      {to_string(count({10}), edges(1, 0)), "[0 ... 9]\nInt {10}"},
       {to_string(count({6}), edges(3, 1)), "[0 1 2 3 4 5]\nInt {6}"},
-      {to_string(count({7}), edges(3, 1)), "[0 1 2 ... 4 5 6]\nInt {7}"},
       {to_string(count({5, 2, 4}), edges(1, 39)),
        "[[[ 0 ...  3]\n"
        "  [ 4 ...  7]]\n"
@@ -109,17 +91,12 @@ TEST_CASE("to_string: above the limit the middle of long dimensions is an ellips
        " [[32 ... 35]\n"
        "  [36 ... 39]]]\n"
        "Int {5, 2, 4}"},
-      {to_string(count({3}), edges(0, 2)), "[...]\nInt {3}"},
       {to_string(count({3, 2}), edges(0, 2)), "[...]\nInt {3, 2}"},
       // What is not shown does not widen the columns.
       {to_string(make_tensor_ptr({1, 2, 123456, 3, 4}), edges(1, 3)), "[1 ... 4]\nInt {5}"},
-      {to_string(make_tensor_ptr({1.0, 2.0, 1e9, 3.0, 4.0}), edges(1, 3)),
-       "[1. ... 4.]\nDouble {5}"},
       // Negative options count as 0, the largest are no trouble.
       {to_string(count({3}), negative), "[...]\nInt {3}"},
-      {to_string(count({3}), edges(1, -1)), "[0 ... 2]\nInt {3}"},
       {to_string(make_tensor_ptr({0.75, 2.0}), {3, 9, -3, 80}), "[1. 2.]\nDouble {2}"},
-      {to_string(make_tensor_ptr({0.5, 2.0}), largest), "[0.5 2. ]\nDouble {2}"},
       {to_string(count({3}), edges(INT32_MAX, 0)), "[0 1 2]\nInt {3}"},
   });
 }
@@ -132,13 +109,9 @@ TEST_CASE("to_string: a row is wrapped before it exceeds the width, closing brac
        "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19]\nInt {20}"},
       {to_string(t, width(60)),
        "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18\n 19]\nInt {20}"},
-      {to_string(t, width(32)),
-       "[ 0  1  2  3  4  5  6  7  8  9\n 10 11 12 13 14 15 16 17 18 19]\nInt {20}"},
       {to_string(count({2, 5}), width(11)), "[[0 1 2 3\n  4]\n [5 6 7 8\n  9]]\nInt {2, 5}"},
-      {to_string(count({2, 5}), width(10)), "[[0 1 2\n  3 4]\n [5 6 7\n  8 9]]\nInt {2, 5}"},
       // Without the padding of a line's last element; the ellipsis is like an element.
       {to_string(make_tensor_ptr({0.25f, 1.0f, 2.0f}), width(12)), "[0.25 1.\n 2.  ]\nFloat {3}"},
-      {to_string(count({90}), edges(2, 5, 9)), "[ 0  1\n ... 88\n 89]\nInt {90}"},
   });
   // What is wider has a line of its own.
   for (int characters : {3, 1, 0, -5}) {
@@ -146,25 +119,11 @@ TEST_CASE("to_string: a row is wrapped before it exceeds the width, closing brac
   }
 }
 
-TEST_CASE("to_string: strides are followed, and named unless they are contiguous") {
-  int32_t data[6] = {0, 1, 2, 3, 4, 5};
-  tests::check_texts({
-      {to_string(from_blob(data, {3, 2}, {1, 3})),
-       "[[0 3]\n [1 4]\n [2 5]]\nInt {3, 2}, strides {1, 3}"},
-      {to_string(from_blob(data + 1, {3}, {2})), "[1 3 5]\nInt {3}, strides {2}"},
-      {to_string(from_blob(data, {2, 3}, {0, 1})),
-       "[[0 1 2]\n [0 1 2]]\nInt {2, 3}, strides {0, 1}"},
-      {to_string(from_blob(data, {1, 3}, {70, 1})), "[[0 1 2]]\nInt {1, 3}"},
-  });
-}
-
 TEST_CASE("to_string: negative strides, read-only tensors, memory of devices") {
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
   const void* const address = reinterpret_cast<void*>(uintptr_t{64});
   tests::check_texts({
       {to_string(from_blob(tests::read_only(data), {2})), "[0 1]\nInt {2}, read-only"},
-      {to_string(from_blob(tests::read_only(data), {2}, {0})),
-       "[0 0]\nInt {2}, strides {0}, read-only"},
       {to_string(for_blob(tests::read_only(address), {2, 3})
                      .strides({1, 2})
                      .device("cuda")
@@ -182,35 +141,13 @@ TEST_CASE("to_string: of placeholders and memory that the host cannot read, the 
   void* const address = reinterpret_cast<void*>(uintptr_t{64});
   tests::check_texts({
       {to_string(make_tensor_ptr({2, 3}, nullptr)), "Float {2, 3}, a placeholder without data"},
-      {to_string(make_tensor_ptr({}, nullptr)), "Float {}, a placeholder without data"},
       {to_string(for_blob(nullptr, {2}, ScalarType::Int).device("meta").make_tensor_ptr()),
        "Int {2} on meta:0, a placeholder without data"},
       {to_string(for_blob(address, {2, 3}).device("cuda:1").make_tensor_ptr()),
        "Float {2, 3} on cuda:1, not readable by the host"},
-      {to_string(for_blob(address, {2, 3}).strides({1, 2}).device("rocm").make_tensor_ptr()),
-       "Float {2, 3} on rocm:0, strides {1, 2}, not readable by the host"},
       {to_string(for_blob(address, {0, 3}).device("cuda").make_tensor_ptr()),
        "[]\nFloat {0, 3} on cuda:0"},
   });
-}
-
-TEST_CASE("to_string: misaligned elements are read") {
-  unsigned char bytes[9] = {};
-  const float values[2] = {0.5f, 1.5f};
-  std::memcpy(bytes + 1, values, sizeof values);
-  CHECK(to_string(from_blob(static_cast<void*>(bytes + 1), {2})) == "[0.5 1.5]\nFloat {2}");
-}
-
-TEST_CASE("to_string: of a huge tensor only the elements shown are gone through") {
-  double value = 0.5;
-  constexpr int64_t kMany = PTRDIFF_MAX / 16384;
-  const TensorPtr t = from_blob(&value, {1024, kMany}, {0, 0});
-  CHECK(to_string(t, edges(1, 1000)) ==
-        "[[0.5 ... 0.5]\n"
-        " ...\n"
-        " [0.5 ... 0.5]]\n"
-        "Double {1024, " +
-            std::to_string(kMany) + "}, strides {0, 0}");
 }
 
 #if defined(__unix__) && __has_include(<sys/mman.h>)
@@ -230,11 +167,5 @@ TEST_CASE("to_string: elements that are not shown are not read") {
   munmap(memory, 3 * size);
 }
 #endif
-
-TEST_CASE("to_string: subnormal numbers leave errno as it was") {
-  errno = 77;
-  CHECK(to_string(make_tensor_ptr({1}, {5e-324})) == "[5.e-324]\nDouble {1}");
-  CHECK(errno == 77);
-}
 
 }  // namespace format_test

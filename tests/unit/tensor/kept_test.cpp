@@ -270,30 +270,6 @@ TEST_CASE("kept: a backend may drop the tensors of a list, and shorten a vector 
   }
 }
 
-TEST_CASE("kept: a tensor that is resized within its capacity meanwhile is an error at worst",
-          "[plain]") {
-  AskedBackend backend;
-  TensorPtr t = zeros({6, 6}, backend);
-  const auto use_resized = [&](const Dims& before, const Dims& meanwhile, const auto& call) {
-    REQUIRE(resize_tensor_ptr(t, before) == Error::Ok);
-    backend.use = [&] { CHECK(resize_tensor_ptr(t, meanwhile) == Error::Ok); };
-    call();
-    CHECK(backend.use == nullptr);
-    CHECK(t->sizes() == meanwhile);
-  };
-  Generator generator(1);
-  use_resized({10}, {36}, [&] { CHECK(uniform_(t, 0, 1, generator) == Error::Ok); });
-  CHECK(generator.offset() == 10);
-  use_resized({36}, {10}, [&] { CHECK(uniform_(t, 0, 1, generator) == Error::Ok); });
-  CHECK(generator.offset() == 46);
-  const auto print = [&] {
-    CHECK(contains(tenon::to_string(t), "not shown: the tensor was changed meanwhile"));
-  };
-  use_resized({2}, {6, 6}, print);
-  use_resized({6, 6}, {2}, print);
-  CHECK(backend.faults == 0);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("kept: a backend's views stay as they were, though its code resizes the tensors",
           "[plain]") {
@@ -442,58 +418,6 @@ TEST_CASE("kept: the source of a view or an export can neither grow nor be deall
   }
 }
 
-TEST_CASE("kept: a module's backend may drop what is set as input or output") {
-  MetadataBackend backend;
-  bool was_called = true;
-  for (int calls = 0; was_called; ++calls) {
-    TensorPtr out = zeros({2});
-    std::unique_ptr<EValue> in(new EValue(ones({2})));
-    FunctionModule module(backend);
-    REQUIRE(module.add_method("forward", [](Span<const EValue> inputs, Span<EValue> outputs) {
-      return copy_(outputs[0].toTensor(), inputs[0].toTensor());
-    }) == Error::Ok);
-    const Tensor kept = *out;
-    was_called = false;
-    CallNumber call{backend.use, calls, [&] {
-                      was_called = true;
-                      out.reset();
-                      in.reset();
-                    }};
-    call.arm();
-    REQUIRE(module.set_output(*out) == Error::Ok);
-    if (in != nullptr) {
-      REQUIRE(module.set_input(*in) == Error::Ok);
-      REQUIRE(module.run() == Error::Ok);
-      CHECK(values<float>(kept) == Floats(2, 1));
-    }
-    backend.use = nullptr;
-  }
-  CHECK(backend.blocks == 0);
-}
 #endif
-
-TEST_CASE("kept: a tensor that grows, or is a module's output, cannot be deallocated meanwhile",
-          "[plain]") {
-  AskedBackend backend;
-  TensorPtr t = full({2, 3}, 5, kDynamic, backend);
-  std::vector<Deallocation> tried;
-  const auto deallocate = [&] { tried.push_back(backend_deallocate(t)); };
-  FunctionModule module;
-  REQUIRE(module.add_method("forward", [](Span<const EValue>, Span<EValue> outputs) {
-    outputs[0] = full({2, 3}, 7);
-  }) == Error::Ok);
-  REQUIRE(module.set_output(t) == Error::Ok);
-  backend.use = deallocate;
-  REQUIRE(module.run() == Error::Ok);
-  CHECK(values<float>(clone_tensor_ptr(t, host_backend())) == Floats(6, 7));
-  backend.use = nullptr;
-  REQUIRE(module.set_output(none) == Error::Ok);
-  int calls = 0;  // allocate() is the first
-  backend.use = [&] { backend.use = deallocate, ++calls; };
-  REQUIRE(resize_tensor_ptr(t, {100}) == Error::Ok);
-  CHECK(calls == 1);
-  CHECK((tried == std::vector<Deallocation>(2, Deallocation::InUse)));
-  CHECK(backend.faults == 0);
-}
 
 }  // namespace kept_test

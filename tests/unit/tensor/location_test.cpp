@@ -75,41 +75,6 @@ TEST_CASE(
   CHECK(transfer_backend(on("ext_dev:0")) == &inner);
 }
 
-TEST_CASE("find_location: opaque memory is not the host's, even on the CPU") {
-  MinimalBackend opaque("opaque", Device());
-  const TensorPtr t = full({2}, 3, opaque);
-  CHECK(transfer_backend(t) == &opaque);
-  CHECK(opaque.get<float>(const_data_ptr(t), 1) == 3.f);
-  RAISES(NotSupported, "const_data_ptr: ", const_data_ptr<float>(t));
-  CHECK(values<float>(backend_copy(t, host_backend())) == Floats{3, 3});
-  CHECK(opaque.faults == 0);
-}
-
-TEST_CASE("find_location: memory that nobody can reach, and none at all") {
-  detail::MemoryLocation location;
-  RETURNS(
-      NotSupported,
-      "the tensor is on ext_dev:1, which the host cannot reach; no backend is registered for it",
-      find(on("ext_dev:1"), location));
-  RETURNS(InvalidState, "the tensor is a placeholder without data",
-          find(make_tensor_ptr({2}, nullptr), location));
-  const TensorPtr gone = zeros({2});
-  REQUIRE(backend_deallocate(gone) == Deallocation::Ok);
-  RETURNS(InvalidState, "the tensor, of sizes {2}, was deallocated", find(gone, location));
-}
-
-TEST_CASE("produce: a backend of host memory is asked too, else the host writes there itself") {
-  HostBackend near;
-  const TensorPtr t = full({3}, 2, near);
-  CHECK(near.calls["constant"] == 1);
-  near.will["constant"] = Answer::NotSupported;
-  const TensorPtr other = full({3}, 4, near);
-  CHECK(near.calls["constant"] == 2);
-  CHECK(near.calls["copy_from_host"] == 0);
-  CHECK(values<float>(t) == Floats{2, 2, 2});
-  CHECK(values<float>(other) == Floats{4, 4, 4});
-}
-
 TEST_CASE("produce: a wrapper is not asked, what it wraps is") {
   CountingBackend inner;
   Wrapper wrapper(inner);

@@ -37,25 +37,4 @@ TEST_CASE("create: a backend gives the memory, and is told of the tensor by the 
   CHECK(&backend_of(empty({2, 3})) == &default_backend());
 }
 
-TEST_CASE("create: an error has the function's name, as an Exception or in a Result") {
-  Listener listener;
-  listener.refuses = true;
-  RAISES(OutOfMemory, "empty: backend listener has no memory for 24 bytes",
-         empty({2, 3}, listener));
-  CHECK(try_empty({2, 3}, listener).error() == Error::OutOfMemory);
-  CHECK(listener.function.empty());
-  CHECK(listener.live_blocks() == 0);
-}
-
-TEST_CASE("create: 0 bytes of a backend are none, and count nevertheless; a meta tensor has none") {
-  MinimalBackend backend;
-  MetaBackend meta;
-  for (Backend* b : {static_cast<Backend*>(&backend), static_cast<Backend*>(&meta)}) {
-    const TensorPtr t = empty({b == &backend ? 0 : 1000}, *b);
-    CHECK(detail::fields(t).data == nullptr);
-    CHECK(b->live_blocks() == 1);
-  }
-  CHECK(backend.calls["allocate"] == 0);
-}
-
 }  // namespace make_test

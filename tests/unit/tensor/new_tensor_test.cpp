@@ -23,23 +23,6 @@ TEST_CASE("draft: the impl and its data share a block up to a limit, aligned on 
 }
 
 #if !TENON_ATEN_MODE  // where a TensorImplPtr is no std::shared_ptr
-TEST_CASE("draft: weak pointers to an impl work, and outlive it") {
-  auto impl = make_tensor_impl_ptr({2}, {1.0f, 2.0f});
-  const std::weak_ptr<TensorImpl> weak = impl;
-  CHECK(weak.lock() == impl);
-  impl.reset();
-  CHECK(weak.expired());
-}
 #endif
-
-TEST_CASE("draft: an owner keeps the memory alive and counts as a borrow") {
-  auto t = ones({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
-  const float* data = const_data_ptr<float>(t);
-  std::shared_ptr<const void> owner;
-  REQUIRE(detail::make_owner(t, owner) == Error::Ok);
-  CHECK(resize_tensor_ptr(t, {5}) == Error::InUse);
-  t.reset();
-  CHECK(data[3] == 1);
-}
 
 }  // namespace new_tensor_test

@@ -74,27 +74,6 @@ TEST_CASE("nonzero: NaN is not 0, -0 is; any byte of a Bool but 0 is true") {
   check_texts({{to_string(*tenon::nonzero(mask)), "[[0 1]\n [0 2]\n [1 1]\n [1 2]]\nLong {4, 2}"}});
 }
 
-TEST_CASE("nonzero: of rank 0, without elements, and all of many") {
-  CHECK(sizes(tenon::nonzero(make_tensor_ptr(5))) == Vector{1, 0});
-  CHECK(sizes(tenon::nonzero(make_tensor_ptr(0))) == Vector{0, 0});
-  CHECK(sizes(tenon::nonzero(empty({2, 0}))) == Vector{0, 2});
-  CHECK(sizes(tenon::nonzero(zeros({2, 3}))) == Vector{0, 2});
-  const TensorPtr all = tenon::nonzero(ones({1000, 3}, ScalarType::Byte));
-  CHECK(sizes(all) == Vector{3000, 2});
-  const Vector indices = values<int64_t>(all);
-  CHECK(Vector(indices.end() - 4, indices.end()) == Vector{999, 1, 999, 2});
-}
-
-TEST_CASE("nonzero: its indices are index_select's") {
-  const TensorPtr scores = make_tensor_ptr({0.2f, 0.9f, 0.5f, 0.7f});
-  const TensorPtr mask = zeros({4}, ScalarType::Bool);
-  for (int64_t i = 0; i < 4; ++i) {
-    mask->mutable_data_ptr<bool>()[i] = scores->const_data_ptr<float>()[i] > 0.6f;
-  }
-  CHECK(values<float>(tenon::index_select(scores, 0, flatten(tenon::nonzero(mask)))) ==
-        std::vector<float>{0.9f, 0.7f});
-}
-
 TEST_CASE("nonzero: in the memory of the tensor's backend") {
   MinimalBackend b;
   const TensorPtr t = make_tensor_ptr({2, 2}, {0, 1, 2, 0}, b);

@@ -84,51 +84,22 @@ TEST_CASE("random creators: bad sizes, strides, types and amounts are refused by
     };
     check_strides("strides {0} for sizes {2} may overlap", {2}, {0});
     check_strides("strides {-1} for sizes {2} are negative", {2}, {-1});
-    check_strides("strides {1, 1} for sizes {2, 3} may overlap", {2, 3}, {1, 1});
-    check_strides("", {2, 3}, {1});
   }
-}
-
-TEST_CASE("random _like creators: an undefined source is refused") {
-  const auto check = [](const char* name, const auto& like, auto... args) {
-    const std::string words = std::string(name) + ": the source tensor is undefined";
-    check_refused(Error::InvalidState, words,
-                  [&](Generator& g) { return like(Tensor(), args..., g); });
-    check_refused(Error::InvalidState, words,
-                  [&](Generator& g) { return like(TensorPtr(), args..., ScalarType::Float, g); });
-  };
-  check("rand_like", rand_like);
-  check("randn_like", randn_like);
-  check("randint_like", randint_like, 0, 9);
-  check("uniform_like", uniform_like, 0, 1);
-  check("normal_like", normal_like, 0, 1);
-  CHECK(std::string(try_rand_like(Tensor()).message()).find("try_rand_like: ") == 0);
 }
 
 TEST_CASE("randint: bounds with no integer between them, or beyond the type's range, are refused") {
   check_arguments<int64_t>(
       "randint",
       {
-          {ScalarType::Int, 5, 5, "[5, 5) holds no integers"},
           {ScalarType::Float, 5, -5, "[5, -5) holds no integers"},
-          {ScalarType::Long, INT64_MIN, INT64_MIN,
-           "[-9223372036854775808, -9223372036854775808) holds no"},
           {ScalarType::Byte, 0, 257, "0 to 256 are not integers of Byte"},
           {ScalarType::Byte, -1, 10, "-1 to 9 are not integers of Byte"},
-          {ScalarType::Char, -129, 1, "-129 to 0 are not integers of Char"},
           {ScalarType::Bool, 0, 3, "0 to 2 are not integers of Bool"},
-          {ScalarType::Int, 0, 2147483649, "0 to 2147483648 are not integers of Int"},
-          {ScalarType::UInt64, -1, 1, "-1 to 0 are not integers of UInt64"},
-          {ScalarType::Half, 0, 65506, "0 to 65505 are not integers of Half"},
           {ScalarType::ComplexHalf, 0, 65506, "0 to 65505 are not integers of Half"},
           {ScalarType::Float8_e4m3fn, -449, 1, "-449 to 0 are not integers of Float8_e4m3fn"},
-          {ScalarType::Byte, 0, 256, ""},
           {ScalarType::Char, -128, 128, ""},
-          {ScalarType::Bool, 0, 2, ""},
-          {ScalarType::Int, -2147483648, 2147483648, ""},
           {ScalarType::Long, INT64_MIN, INT64_MAX, ""},
           {ScalarType::UInt64, 0, INT64_MAX, ""},
-          {ScalarType::Half, -65504, 65505, ""},
       },
       randint, try_randint, randint_strided, randint_like);
   const uint64_t large = uint64_t{1} << 63;
@@ -143,26 +114,15 @@ TEST_CASE("uniform: bounds with no number between them, or beyond the type's ran
       "uniform",
       {
           {ScalarType::Float, 1, 1, "[1, 1) holds no numbers"},
-          {ScalarType::Int, 1, 0.5, "[1, 0.5) holds no numbers"},
           {ScalarType::Double, kNan, 1, "[nan, 1) holds no numbers"},
-          {ScalarType::Half, 0, kNan, "[0, nan) holds no numbers"},
           {ScalarType::Float, -kInfinity, 0, "[-inf, 0) holds no numbers"},
-          {ScalarType::Float, 0, kInfinity, "[0, inf) holds no numbers"},
           {ScalarType::Half, 1.0001, 1.0002, "[1.0001, 1.0002) holds no Half"},
-          {ScalarType::ComplexHalf, 1.0001, 1.0002, "[1.0001, 1.0002) holds no Half"},
           {ScalarType::Half, 0, 70000, "[0, 70000) is beyond the range of Half"},
-          {ScalarType::Float, -1e300, 0, "[-1e300, 0) is beyond the range of Float"},
           {ScalarType::Byte, 0, 257, "[0, 257) is beyond the range of Byte"},
-          {ScalarType::Byte, -1, 1, "[-1, 1) is beyond the range of Byte"},
-          {ScalarType::Char, -129, 0, "[-129, 0) is beyond the range of Char"},
           {ScalarType::Float, -3e38, 3e38,
            "the width of [-3e38, 3e38) is beyond the range of Float"},
-          {ScalarType::Double, -1e308, 1e308,
-           "the width of [-1e308, 1e308) is beyond the range of Double"},
           // What is truncated towards 0 comes into the range.
-          {ScalarType::Byte, -0.5, 256, ""},
           {ScalarType::Char, -128.5, 128, ""},
-          {ScalarType::Double, -3e38, 3e38, ""},
       },
       uniform, try_uniform, uniform_strided, uniform_like);
 }
@@ -172,13 +132,10 @@ TEST_CASE("normal: a negative or infinite deviation is refused, and a mean that 
       "normal",
       {
           {ScalarType::Float, 0, -1, "the standard deviation -1 is no finite Float of at least 0"},
-          {ScalarType::Int, 0, -1, "the standard deviation -1 is no finite"},
           {ScalarType::Double, 0, kNan, "the standard deviation nan is no finite Double"},
           {ScalarType::Half, 0, kInfinity, "the standard deviation inf is no finite Float"},
-          {ScalarType::Float, 0, 1e300, "the standard deviation 1e300 is no finite Float"},
           {ScalarType::Float, kNan, 1, "the mean nan is no finite Float"},
           {ScalarType::Double, -kInfinity, 1, "the mean -inf is no finite Double"},
-          {ScalarType::ComplexFloat, 1e300, 1, "the mean 1e300 is no finite Float"},
           {ScalarType::Double, 1e300, 1e300, ""},
       },
       normal, try_normal, normal_strided, normal_like);

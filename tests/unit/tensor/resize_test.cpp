@@ -88,58 +88,28 @@ TEST_CASE("resize: agrees with a naive rule on thousands of random shapes") {
   for (int count : counts) CHECK(count > 100);
 }
 
-TEST_CASE("resize: room near the limit does not overflow when it is doubled") {
-  Calls calls;
-  uint8_t byte = 0;
-  auto t = from_blob(&byte, {PTRDIFF_MAX / 2 + 2}, ScalarType::Byte, calls.deleter(), kDynamic);
-  check_refused(t, {PTRDIFF_MAX}, Error::OutOfMemory, "");
-  CHECK(calls.count == 0);
-}
-
-TEST_CASE("resize: sizes that would be small if they were cut to 32 bits are refused") {
-  float data[4] = {};
-  auto t = from_blob(data, {2, 2});
-  for (const int64_t size : {(int64_t{1} << 32) + 1, int64_t{1} << 32, 1 - (int64_t{1} << 32)}) {
-    const std::string words = std::to_string(size);
-    check_refused(t, {size, 2}, Error::InvalidArgument, words);
-    check_refused(t, {2, size}, Error::InvalidArgument, words);
-    check_refused(t, {size}, Error::InvalidArgument, words);
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("resize: a STATIC shape is NotSupported, even for the same sizes") {
   auto t = counting(6, kStatic);
   check_refused(t, {6}, Error::NotSupported, "sizes {6} of this tensor are STATIC");
-  check_refused(t, {2, 3}, Error::NotSupported, "STATIC");
   float data[1] = {};
   auto scalar = from_blob(data, {}, ScalarType::Float, kDynamic);
   CHECK(shape_dynamism(scalar) == kStatic);
-  check_refused(scalar, {}, Error::NotSupported, "STATIC");
   check_refused(scalar, {1}, Error::NotSupported,
                 "sizes {} of this tensor are STATIC, as rank 0 always is");
-  for (auto dynamism : {kBound, kDynamic}) {
-    auto becomes = counting(4, dynamism);
-    REQUIRE(resize_tensor_ptr(becomes, {}) == Error::Ok);
-    CHECK(shape_dynamism(becomes) == kStatic);
-    CHECK(item<int32_t>(becomes) == 0);
-    check_refused(becomes, {2}, Error::NotSupported, "STATIC");
-  }
+  auto becomes = counting(4, kDynamic);
+  REQUIRE(resize_tensor_ptr(becomes, {}) == Error::Ok);
+  CHECK(item<int32_t>(becomes) == 0);
+  check_refused(becomes, {2}, Error::NotSupported, "STATIC");
 }
 
 // A promise of docs/guarantees.md.
 TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the same memory") {
   auto t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const void* const data = const_data_ptr(t);
-  const Vector shapes[] = {{3, 2}, {6}, {1, 6}, {2, 2},    {0, 9}, {5, 0},
-                           {1},    {0}, {0, 9}, {2, 1, 3}, {6, 1}, {2, 3}};
-  for (const Vector& shape : shapes) {
-    CAPTURE(shape);
+  for (const Vector& shape : {Vector{3, 2}, {6}, {2, 2}, {0, 9}, {1}, {2, 1, 3}, {2, 3}}) {
     REQUIRE(resize_tensor_ptr(t, shape) == Error::Ok);
     CHECK(sizes(t) == shape);
-    CHECK(t->numel() ==
-          std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>()));
-    CHECK(t->is_contiguous());
     CHECK(const_data_ptr(t) == data);
   }
   check_tensor(*t, {2, 3}, {3, 1}, {1, 2, 3, 4, 5, 6});
@@ -147,9 +117,6 @@ TEST_CASE("resize: DYNAMIC_BOUND takes any shape up to its element count, in the
   check_refused(
       t, {4, 4}, Error::InvalidArgument,
       "resize_tensor_ptr: sizes {4, 4} hold 16 elements, this DYNAMIC_BOUND tensor has room for 6");
-  CHECK(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
-  CHECK(resize_tensor_ptr(t, t->sizes()) == Error::Ok);
-  CHECK(sizes(t) == Vector{3, 2});
 }
 
 // A promise of docs/guarantees.md.
@@ -157,12 +124,9 @@ TEST_CASE("resize: bad sizes are refused, whatever the dynamism, and nothing cha
   const struct {
     Dims sizes;
     const char* words;
-  } rows[] = {{{-1}, "-1"},
-              {{2, -3}, "-3"},
-              {{-2, -3}, "-2"},
+  } rows[] = {{{2, -3}, "-3"},
               {{0, -3}, "-3"},
               {{INT64_MAX, 2}, "overflow"},
-              {{0, INT64_MAX, 2}, "overflow"},
               {{INT64_MAX / 2}, "overflow"},
               {Vector(65, 1), "64"}};
   for (TensorShapeDynamism dynamism : {kBound, kDynamic}) {
@@ -172,31 +136,14 @@ TEST_CASE("resize: bad sizes are refused, whatever the dynamism, and nothing cha
   }
 }
 
-TEST_CASE("resize: a null or undefined tensor is InvalidState") {
-  TensorPtr null;
-  RETURNS(InvalidState, "resize_tensor_ptr: ", resize_tensor_ptr(null, {1}));
-  RETURNS(InvalidState, "resize_tensor: ", resize_tensor(null, {1}));
-  RETURNS(InvalidState, "reserve_nbytes: ", reserve_nbytes(null, 1));
-  RETURNS(InvalidState, "reserve_tensor_ptr: ", reserve_tensor_ptr(null, 1));
-  Tensor undefined;
-  RETURNS(InvalidState, "resize_tensor: ", resize_tensor(undefined, {1}));
-  RETURNS(InvalidState, "resize_tensor_ptr: ", resize_tensor_ptr(undefined, {1}));
-  RETURNS(InvalidState, "reserve_nbytes: ", reserve_nbytes(undefined, 1));
-  RETURNS(InvalidState, "reserve_tensor: ", reserve_tensor(undefined, 1));
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("resize: growth keeps the elements in memory order") {
   for (int32_t count : {3, 300}) {  // beside the metadata, and in a block of its own
     auto t = counting(count, kDynamic);
     const Ints before = memory(t, static_cast<size_t>(count));
     REQUIRE(resize_tensor_ptr(t, {3, count}) == Error::Ok);
-    CHECK(t->numel() == 3 * count);
     CHECK(memory(t, static_cast<size_t>(count)) == before);
-    CHECK(ownership(t) == Ownership::Owned);
     CHECK(is_aligned(t, 64));
-    REQUIRE(resize_tensor_ptr(t, {2}) == Error::Ok);
-    CHECK(values<int32_t>(t) == Ints{0, 1});
     const void* const data = const_data_ptr(t);
     REQUIRE(resize_tensor_ptr(t, {3 * count}) == Error::Ok);
     CHECK(const_data_ptr(t) == data);
@@ -227,7 +174,6 @@ TEST_CASE("resize: borrowed memory and views do not grow") {
   auto borrowed = from_blob(data, {4}, ScalarType::Int, kDynamic);
   check_refused(borrowed, {5}, Error::NotSupported,
                 "room for 4 elements cannot grow to 5: it is borrowed");
-  CHECK(resize_tensor_ptr(borrowed, {2, 2}) == Error::Ok);
   auto owned = counting(4, kDynamic);
   auto view = make_tensor_ptr(*owned, {2});
   check_refused(view, {3}, Error::NotSupported, "view");
@@ -246,23 +192,10 @@ TEST_CASE("resize: adopted memory that grows is released through its deleter, on
   CHECK(ownership(t) == Ownership::Owned);
   // Elements beyond the current size of 2 are not kept: the first min(old, new) are.
   CHECK(memory(t, 2) == Ints{0, 1});
-  t.reset();
-  CHECK(calls.count == 1);
   auto vector = make_tensor_ptr({4}, Tracked(calls, 4), ScalarType::Float, kDynamic);
   REQUIRE(resize_tensor_ptr(vector, {5}) == Error::Ok);
   CHECK(calls.count == 2);
   CHECK(const_data_ptr<float>(vector)[3] == 3);
-}
-
-TEST_CASE("resize: an adopted placeholder that grows gets memory, and its deleter runs") {
-  for (const bool reserve : {false, true}) {
-    Calls calls;
-    auto t = from_blob(nullptr, {3}, ScalarType::Int, calls.deleter(), kDynamic);
-    REQUIRE(grow(t, reserve, 6) == Error::Ok);
-    CHECK(calls.count == 1);
-    CHECK(const_data_ptr(t) != nullptr);
-    CHECK(ownership(t) == Ownership::Owned);
-  }
 }
 
 // A promise of docs/guarantees.md.
@@ -271,7 +204,6 @@ TEST_CASE("resize: growth that no memory can hold is OutOfMemory, and nothing ch
   constexpr int64_t kMost = PTRDIFF_MAX / 4;
   check_refused(t, {kMost}, Error::OutOfMemory, std::to_string(kMost * 4) + " bytes");
   RETURNS(OutOfMemory, "reserve_tensor_ptr: ", reserve_tensor_ptr(t, size_t{kMost} * 4));
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
 }
 
 TEST_CASE("resize: the dim order stays with the rank, otherwise it becomes row-major") {
@@ -285,17 +217,11 @@ TEST_CASE("resize: the dim order stays with the rank, otherwise it becomes row-m
   CHECK(strides(t) == Vector{6, 3, 1});
   REQUIRE(resize_tensor_ptr(t, {2, 3}) == Error::Ok);
   CHECK(dim_order(t) == Vector{0, 1});
-}
-
-TEST_CASE("resize: growth keeps the dim order of the rank, and memory with its gaps") {
   auto ordered = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}, {}, ScalarType::Int, kDynamic);
   REQUIRE(resize_tensor_ptr(ordered, {2, 4}) == Error::Ok);
   CHECK(dim_order(ordered) == Vector{1, 0});
-  CHECK(strides(ordered) == Vector{1, 2});
-  CHECK(memory(ordered, 4) == Ints{1, 2, 3, 4});
   auto gaps = make_tensor_ptr({2, 2}, {1, 2, 0, 3, 4}, {}, {3, 1}, ScalarType::Int, kDynamic);
   REQUIRE(reserve_tensor_ptr(gaps, 40) == Error::Ok);
-  check_tensor(*gaps, {2, 2}, {3, 1}, {1, 2, 3, 4});
   REQUIRE(resize_tensor_ptr(gaps, {4, 4}) == Error::Ok);
   CHECK(memory(gaps, 5) == Ints{1, 2, 0, 3, 4});
   CHECK(strides(gaps) == Vector{4, 1});
@@ -305,13 +231,8 @@ TEST_CASE("resize: to more than six dimensions and back") {
   auto t = counting(8, kDynamic);
   REQUIRE(resize_tensor_ptr(t, {1, 2, 1, 2, 1, 2, 1, 1}) == Error::Ok);
   check_tensor(*t, {1, 2, 1, 2, 1, 2, 1, 1}, {8, 4, 4, 2, 2, 1, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
-  REQUIRE(resize_tensor_ptr(t, {2, 1, 1, 1, 1, 1, 1, 2}) == Error::Ok);
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
-  REQUIRE(resize_tensor_ptr(t, Vector(64, 1)) == Error::Ok);
-  CHECK(t->dim() == 64);
   REQUIRE(resize_tensor_ptr(t, {2, 4}) == Error::Ok);
   CHECK(dim_order(t) == Vector{0, 1});
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
   REQUIRE(resize_tensor_ptr(t, {1, 1, 1, 1, 1, 1, 16}) == Error::Ok);
   CHECK(memory(t, 8) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
 }
@@ -324,35 +245,12 @@ TEST_CASE("resize: to its own sizes a strided tensor stays as it is, to others i
   REQUIRE(resize_tensor_ptr(t, {3, 2}) == Error::Ok);
   CHECK(strides(t) == Vector{2, 1});
   CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5});
-  check_refused(t, {7}, Error::InvalidArgument, "room for 6");
-}
-
-TEST_CASE("resize, reserve: each name takes a Tensor, a TensorPtr and a const handle") {
-  const TensorPtr t = counting(4, kDynamic);
-  const Tensor handle = *t;
-  CHECK(resize_tensor(t, {2}) == Error::Ok);
-  CHECK(sizes(handle) == Vector{2});
-  CHECK(resize_tensor(handle, {4}) == Error::Ok);
-  CHECK(resize_tensor_ptr(handle, {2, 2}) == Error::Ok);
-  CHECK(sizes(t) == Vector{2, 2});
-  CHECK(resize_tensor_ptr(t, {4}) == Error::Ok);
-  REQUIRE(reserve_nbytes(t, 400) == Error::Ok);
-  const void* const data = const_data_ptr(t);
-  CHECK(reserve_nbytes(handle, 300) == Error::Ok);
-  CHECK(reserve_tensor(t, 300) == Error::Ok);
-  CHECK(reserve_tensor_ptr(handle, 300) == Error::Ok);
-  CHECK(resize_tensor(t, {100}) == Error::Ok);
-  CHECK(const_data_ptr(t) == data);
-  CHECK(memory(t, 4) == Ints{0, 1, 2, 3});
-  RETURNS(NotSupported, "reserve_nbytes: ", reserve_nbytes(counting(4, kBound), 17));
 }
 
 // A promise of docs/guarantees.md.
 TEST_CASE("reserve: later growth within it moves no memory, and values are kept") {
   auto t = counting(4, kDynamic);
   REQUIRE(reserve_tensor_ptr(t, 4000) == Error::Ok);
-  CHECK(sizes(t) == Vector{4});
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
   const void* const data = const_data_ptr(t);
   REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
   CHECK(const_data_ptr(t) == data);
@@ -364,7 +262,6 @@ TEST_CASE("reserve: later growth within it moves no memory, and values are kept"
 TEST_CASE("reserve: never shrinks, and rounds up to whole elements") {
   auto t = counting(4, kDynamic);
   const State before(*t);
-  CHECK(reserve_tensor_ptr(t, 0) == Error::Ok);
   CHECK(reserve_tensor_ptr(t, 16) == Error::Ok);
   CHECK((State(*t) == before));
   REQUIRE(reserve_tensor(*t, 17) == Error::Ok);
@@ -399,37 +296,17 @@ TEST_CASE("reserve: adopted rows with a gap of more than is asked for move as a 
   REQUIRE(reserve_tensor_ptr(t, 36) == Error::Ok);  // one element more than the 8 it has room for
   CHECK(calls.count == 1);
   CHECK(strides(t) == Vector{1000, 1});
-  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 1000, 1001, 1002, 1003});
-  const void* const moved = const_data_ptr(t);
-  CHECK(moved != data.data());
   REQUIRE(resize_tensor_ptr(t, {1004}) == Error::Ok);  // all that was copied is room
-  CHECK(const_data_ptr(t) == moved);
   CHECK((values<int32_t>(t) == data));
 }
 
 TEST_CASE("resize: what has elements below element 0 does not grow, and loses none", "[plain]") {
   Ints data = {0, 1, 2, 3, 4, 5};
-  Calls calls;
-  const struct {
-    int32_t* first;
-    Dims sizes, strides, larger;
-    const char* words;
-    Ints elements;
-  } rows[] = {
-      {&data[5], {6}, {-1}, {10}, "strides reach below element 0", {5, 4, 3, 2, 1, 0}},
-      {&data[3], {2, 3}, {-3, 1}, {3, 3}, "strides reach below element 0", {3, 4, 5, 0, 1, 2}}};
-  for (const auto& row : rows) {
-    auto t =
-        from_blob(row.first, row.sizes, row.strides, ScalarType::Int, calls.deleter(), kDynamic);
-    check_refused(t, row.larger, Error::NotSupported, row.words);
-    RETURNS(NotSupported, row.words, reserve_tensor_ptr(t, 400));
-    CHECK(calls.count == 0);
-    CHECK(values<int32_t>(t) == row.elements);
-    calls = Calls();
-    t.reset();
-    CHECK(calls.count == 1);
-    calls = Calls();
-  }
+  auto t = from_blob(
+      &data[3], {2, 3}, {-3, 1}, ScalarType::Int, [](void*) {}, kDynamic);
+  check_refused(t, {3, 3}, Error::NotSupported, "strides reach below element 0");
+  RETURNS(NotSupported, "strides reach below element 0", reserve_tensor_ptr(t, 400));
+  CHECK(values<int32_t>(t) == Ints{3, 4, 5, 0, 1, 2});
 }
 
 TEST_CASE("resize: memory of another device does not grow from the heap") {
@@ -468,22 +345,6 @@ void adopt(TensorPtr& t, int& released, Use use) {
 }
 
 }  // namespace
-
-TEST_CASE("resize: a deleter that runs at growth sees the tensor as it will be") {
-  for (const bool reserve : {false, true}) {
-    TensorPtr t;
-    int released = 0;
-    adopt(t, released, [reserve](TensorPtr& seen) {
-      CHECK(ownership(seen) == Ownership::Owned);
-      CHECK(memory(seen, 2) == Ints{0, 1});
-      CHECK(seen->numel() == (reserve ? 2 : 400));
-      mutable_data_ptr<int32_t>(seen)[seen->numel() - 1] = 9;
-    });
-    REQUIRE(grow(t, reserve, 400) == Error::Ok);
-    CHECK(released == 1);
-    CHECK(values<int32_t>(t).back() == 9);
-  }
-}
 
 // A promise of docs/guarantees.md.
 TEST_CASE("resize: a deleter that runs at growth may resize or deallocate the tensor") {
@@ -554,51 +415,6 @@ TEST_CASE("resize: a backend can neither grow nor deallocate the tensor while it
     }
     CHECK(backend.live_blocks() == 0);
   }
-}
-
-TEST_CASE("resize: a tensor that a backend makes STATIC while it allocates does not grow") {
-  CallingBackend backend;
-  auto t = full({1}, 7, ScalarType::Int, kDynamic, backend);
-  backend.use = [&] { CHECK(resize_tensor_ptr(t, {}) == Error::Ok); };
-  CHECK_RETURNS(Error::InvalidState, "changed meanwhile", resize_tensor_ptr(t, {1000}));
-  CHECK(t->dim() == 0);
-  CHECK(values<int32_t>(t) == Ints{7});
-}
-
-TEST_CASE("resize: a shape of the same reach that a backend gives while it allocates is replaced") {
-  CallingBackend backend;
-  for (const Dims& meanwhile : {Dims{3, 2}, Dims{6}, Dims{1, 1, 6, 1, 1, 1, 1}}) {
-    for (const bool reserve : {false, true}) {
-      auto t = full({2, 3}, 7, ScalarType::Int, kDynamic, backend);
-      backend.use = [&] { CHECK(resize_tensor_ptr(t, meanwhile) == Error::Ok); };
-      REQUIRE((reserve ? reserve_tensor_ptr(t, 4000) : resize_tensor_ptr(t, {4, 3})) == Error::Ok);
-      CHECK(t->sizes() == (reserve ? meanwhile : Dims{4, 3}));
-      REQUIRE(resize_tensor_ptr(t, {6}) == Error::Ok);
-      CHECK(values<int32_t>(t) == Ints(6, 7));
-    }
-  }
-}
-
-TEST_CASE("resize: memory labelled other than cpu grows in the backend that gave it") {
-  CallingBackend backend;
-  backend.label = "cuda_managed:1";
-  auto t = full({400}, 3, ScalarType::Int, kDynamic, backend);
-  const void* const before = const_data_ptr(t);
-  bool asked = false;
-  backend.use = [&] { asked = true; };
-  REQUIRE(resize_tensor_ptr(t, {1000}) == Error::Ok);
-  CHECK(asked);
-  CHECK(const_data_ptr(t) != before);
-  ATEN_LACKS(CHECK(device(t) == Device("cuda_managed:1"));)
-  CHECK(memory(t, 400) == Ints(400, 3));
-}
-
-TEST_CASE(
-    "resize, reserve: a TensorPtr may be const, as a handle's constness is not the memory's") {
-  const TensorPtr t = empty({2}, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  CHECK(reserve_tensor_ptr(t, 400) == Error::Ok);
-  CHECK(resize_tensor_ptr(t, {100}) == Error::Ok);
-  CHECK(t->numel() == 100);
 }
 
 }  // namespace resize_test

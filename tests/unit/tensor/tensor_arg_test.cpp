@@ -32,14 +32,4 @@ TEST_CASE("TensorArg: a null TensorPtr and an undefined Tensor are undefined") {
           tenon::detail::check_defined(Tensor(), "the output"));
 }
 
-TEST_CASE("ConstTensorArg: converts from what a TensorArg converts from, and from a TensorArg") {
-  const auto impl_read = [](ConstTensorArg tensor) { return impl_of(tensor); };
-  const TensorPtr pointer = make_tensor_ptr({1.0f, 2.0f});
-  const TensorImpl* const impl = pointer->unsafeGetTensorImpl();
-  CHECK(impl_read(pointer) == impl);
-  CHECK(impl_read(*pointer) == impl);
-  CHECK(impl_read(TensorArg(pointer)) == impl);
-  CHECK_FALSE(ConstTensorArg(TensorPtr()).defined());
-}
-
 }  // namespace tensor_arg_test

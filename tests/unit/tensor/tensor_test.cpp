@@ -30,14 +30,10 @@ TEST_CASE("tensor: metadata has ATen's names and meanings") {
   CHECK(sizes(t) == Vector{2, 3, 4});
   CHECK(strides(t) == Vector{3, 1, 6});
   CHECK(dim_order(t) == Vector{2, 0, 1});
-  CHECK(t.dim() == 3);
   CHECK(t.numel() == 24);
   CHECK(t.nbytes() == 192);
-  CHECK(t.element_size() == 8);
   CHECK(t.scalar_type() == ScalarType::Double);
-  CHECK(t.dtype() == ScalarType::Double);
   CHECK(t.device() == Device());
-  CHECK(Device(t.device()).to_string() == "cpu");
   ATEN_LACKS(CHECK(t.shape_dynamism() == TensorShapeDynamism::DYNAMIC_BOUND);
              CHECK_FALSE(t.is_readonly());)
   CHECK_FALSE(t.is_contiguous());
@@ -53,9 +49,6 @@ TEST_CASE("tensor: size and stride count negative dimensions from the end") {
 #if !TENON_ATEN_MODE  // whose members throw c10::Error
   RAISES(OutOfBounds, "size: dimension 2 is out of range", t.size(2));
   RAISES(OutOfBounds, "size: dimension -3", t.size(-3));
-  RAISES(OutOfBounds, "stride: dimension 2", t.stride(2));
-  RAISES(OutOfBounds, "stride: dimension -3", t.stride(-3));
-  RAISES(OutOfBounds, "-9223372036854775808", t.size(INT64_MIN));
   RAISES(OutOfBounds, "0 dimensions", make_tensor(1).size(-1));
 #endif
 }
@@ -107,30 +100,13 @@ TEST_CASE("tensor: an undefined one says so in every member") {
   }
 }
 
-TEST_CASE("tensor: typed access checks the type and names both") {
-  auto t = make_tensor({1.0f, 2.0f});
-  CHECK(t.const_data_ptr<float>()[1] == 2);
-  CHECK(t.mutable_data_ptr<float>() == t.const_data_ptr());
-  CHECK(t.data_ptr<float>() == t.const_data_ptr());
-  CHECK(t.data_ptr<const float>() == t.const_data_ptr());
-  RAISES(InvalidType, "const_data_ptr: asked for Double, but the tensor's dtype is Float",
-         t.const_data_ptr<double>());
-  RAISES(InvalidType, "mutable_data_ptr: ", t.mutable_data_ptr<int32_t>());
-  RAISES(InvalidType, "data_ptr: ", t.data_ptr<Half>());
-  RAISES(InvalidType, "data: ", t.data<int64_t>());
-  RAISES(InvalidType, "accessor: ", (t.accessor<double, 1>()));
-}
-
 TEST_CASE("tensor: what is read-only is not written, other devices' memory is not touched") {
   const float data[2] = {1, 2};
   float device_data[1] = {};
   const Tensor t = *from_blob(data, {2});
   const Tensor device = for_blob(device_data, {1}).device("cuda:1").make_tensor();
   CHECK(t.is_readonly());
-  CHECK(t.const_data_ptr() == data);
-  CHECK(t.const_data_ptr<float>() == data);
   CHECK(t.data_ptr<const float>() == data);
-  CHECK(t.data<const float>()[1] == 2);
   CHECK((t.accessor<const float, 1>()[1] == 2));
   RAISES(InvalidState, "mutable_data_ptr: the tensor is read-only", t.mutable_data_ptr());
   CHECK(device.device() == Device(DeviceType::CUDA, 1));
@@ -152,44 +128,24 @@ TEST_CASE("tensor: what is read-only is not written, other devices' memory is no
   }
   RAISES(NotSupported, "const_data_ptr: the tensor is on cuda:1", device.const_data_ptr<float>());
   RAISES(NotSupported, "item: the tensor is on cuda:1", device.item<float>());
-  CHECK(for_blob(device_data, {1}).device("cuda_host").make_tensor().item<float>() == 0);
 }
 
 #endif
 
 TEST_CASE("tensor: item converts what fits and refuses what does not") {
   CHECK(make_tensor(3).item<int>() == 3);
-  CHECK(make_tensor(3).item<double>() == 3.0);
-  CHECK(make_tensor(2.0).item<int>() == 2);
   CHECK(make_tensor(0.1, ScalarType::Float).item<double>() == 0.1f);
   CHECK(make_tensor(true).item<bool>());
-  CHECK(make_tensor({1}, {-5}).item<int8_t>() == -5);
-  CHECK(make_tensor({1, 1, 1}, {2.5f}).item<float>() == 2.5f);
-  ATEN_LACKS(CHECK(make_tensor(UINT64_MAX).item<uint64_t>() == UINT64_MAX);)
-  CHECK(make_tensor(1.5, ScalarType::Half).item<float>() == 1.5f);
 #if !TENON_ATEN_MODE  // whose members throw c10::Error
   RAISES(InvalidArgument, "item: 300 does not fit Byte", make_tensor(300).item<uint8_t>());
   RAISES(InvalidArgument, "item: 2.5", make_tensor(2.5).item<int>());
   RAISES(InvalidArgument, "-1", make_tensor(-1).item<uint64_t>());
   RAISES(InvalidArgument, "item: a tensor of sizes {2} has 2 elements",
          make_tensor({1, 2}).item<int>());
-  RAISES(InvalidArgument, "has 0 elements", make_tensor({0}, {}).item<float>());
 #endif
 }
 
 #if !TENON_ATEN_MODE  // whose tensors have no data<T>()
-TEST_CASE("tensor: data is a range of a contiguous tensor's elements") {
-  auto t = make_tensor({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  for (float& value : t.data<float>()) value *= 2;
-  float sum = 0;
-  for (float value : t.data<const float>()) sum += value;
-  CHECK(sum == 20);
-  CHECK(t.data<float>().size() == 4);
-  CHECK(make_tensor({0, 2}, {}).data<float>().empty());
-  auto ordered = make_tensor({2, 2}, {1, 2, 3, 4}, {1, 0});
-  RAISES(InvalidState, "data: strides {1, 2} of sizes {2, 2} are not contiguous",
-         ordered.data<int32_t>());
-}
 #endif
 
 TEST_CASE("tensor: is_contiguous ignores size-1 dimensions, and all strides without elements") {
@@ -199,16 +155,6 @@ TEST_CASE("tensor: is_contiguous ignores size-1 dimensions, and all strides with
   CHECK_FALSE(from_blob(data, {2, 2}, {3, 1})->is_contiguous());
   ATEN_LACKS(CHECK_FALSE(from_blob(data + 1, {2}, {-1})->is_contiguous());)
   CHECK_FALSE(from_blob(data, {2}, {0})->is_contiguous());
-}
-
-TEST_CASE("tensor: nbytes counts the elements, not gaps; is_aligned looks at element 0") {
-  alignas(64) float data[32] = {};
-  CHECK(is_aligned(from_blob(data, {2}), 64));
-  CHECK(is_aligned(from_blob(data + 1, {2}), 4));
-  CHECK_FALSE(is_aligned(from_blob(data + 1, {2}), 8));
-  ATEN_LACKS(RAISES(InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));)
-  CHECK(from_blob(data, {2, 2}, {4, 1})->nbytes() == 16);
-  CHECK(from_blob(data, {100, 2}, {0, 1})->nbytes() == 800);
 }
 
 TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one owner") {
@@ -221,9 +167,6 @@ TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one ow
   CHECK(a.is_alias_of(copy));
   CHECK(a.is_alias_of(view));
   CHECK(view.is_alias_of(a));
-  CHECK(view.is_alias_of(other_view));
-  CHECK_FALSE(a.is_alias_of(b));
-  CHECK_FALSE(view.is_alias_of(b));
   ATEN_LACKS(CHECK_FALSE(a.is_alias_of(Tensor()));)
 }
 
@@ -231,7 +174,6 @@ TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one ow
 TEST_CASE("tensor: ownership says where the memory came from") {
   float data[2] = {};
   ATEN_LACKS(CHECK(make_tensor({1, 2}).ownership() == Ownership::Owned);)
-  CHECK(ownership(make_tensor({1, 2})) == Ownership::Owned);
   CHECK(ownership(zeros({5000})) == Ownership::Owned);
   CHECK(ownership(make_tensor(Floats{1, 2})) == Ownership::Adopted);
   CHECK(ownership(from_blob(data, {2}, ScalarType::Float, [](void*) {})) == Ownership::Adopted);
@@ -241,55 +183,10 @@ TEST_CASE("tensor: ownership says where the memory came from") {
   ATEN_LACKS(CHECK(ownership(from_dlpack(to_dlpack(zeros({2})))) == Ownership::Owned);
              CHECK(ownership(from_blob(to_blob(zeros({2})))) == Ownership::Owned);)
   CHECK(ownership(from_dlpack(to_dlpack(zeros({2})), true)) == Ownership::Owned);
-  CHECK(ownership(for_blob(data, {2}).owner(1).make_tensor()) == Ownership::Adopted);
-  CHECK(ownership(clone_tensor_ptr(from_blob(data, {2}))) == Ownership::Owned);
 }
 
 #if !TENON_ATEN_MODE  // whose tensors have another set_data()
-TEST_CASE("tensor: set_data leaves nothing of the room in the old memory, but keeps a bound") {
-  float other[6] = {7, 8, 9, 10, 11, 12};
-  Tensor growing = make_tensor({2}, {1.0f, 2.0f}, ScalarType::Float, TensorShapeDynamism::DYNAMIC);
-  REQUIRE(reserve_tensor(growing, 4096) == Error::Ok);
-  growing.set_data(other);
-  CHECK(growing.ownership() == Ownership::Borrowed);
-  RETURNS(NotSupported, "borrowed", resize_tensor(growing, {3}));
-  CHECK(resize_tensor(growing, {1}) == Error::Ok);
-  CHECK(growing.item<float>() == 7);
-
-  Tensor bound = make_tensor(Floats(6));
-  REQUIRE(resize_tensor(bound, {2}) == Error::Ok);
-  bound.set_data(other);
-  CHECK(resize_tensor(bound, {2, 3}) == Error::Ok);
-  CHECK(values<float>(bound) == Floats{7, 8, 9, 10, 11, 12});
-  RETURNS(InvalidArgument, "DYNAMIC_BOUND", resize_tensor(bound, {7}));
-
-  const float constants[2] = {};
-  const TensorPtr constant = from_blob(constants, {2});
-  constant->set_data(other);
-  CHECK_FALSE(constant->is_readonly());
-
-  RAISES(InvalidState, "set_data: the tensor is undefined", (Tensor().set_data(other), 0));
-  Tensor gone = make_tensor({1.0f});
-  REQUIRE(backend_deallocate(gone) == Deallocation::Ok);
-  RAISES(InvalidState, "set_data: the tensor, of sizes {1}, was deallocated",
-         (gone.set_data(other), 0));
-}
 #endif
-
-TEST_CASE("tensor: a handle on the heap works with new and delete") {
-  auto* t = new Tensor(make_tensor({1, 2}));
-  CHECK(t->numel() == 2);
-  delete t;
-  t = new (std::nothrow) Tensor(make_tensor({1, 2, 3}));
-  REQUIRE(t != nullptr);
-  CHECK(t->numel() == 3);
-  delete t;
-  alignas(Tensor) unsigned char place[sizeof(Tensor)];
-  t = new (place) Tensor(make_tensor({1, 2, 3, 4}));
-  CHECK(static_cast<void*>(t) == place);
-  CHECK(t->numel() == 4);
-  t->~Tensor();
-}
 
 // A promise of docs/guarantees.md.
 TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it now holds") {

@@ -34,28 +34,12 @@ TensorPtr remainder(int64_t h, int64_t w) {
 TEST_CASE("equal: of the same sizes, dtype and values, at any strides") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(tenon::equal(t, t));
-  CHECK(tenon::equal(*t, make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6})));
   CHECK_FALSE(tenon::equal(t, make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 7})));
-  CHECK_FALSE(tenon::equal(t, make_tensor_ptr({3, 2}, {1, 2, 3, 4, 5, 6})));
   CHECK_FALSE(tenon::equal(t, make_tensor_ptr({6}, {1, 2, 3, 4, 5, 6})));
   CHECK_FALSE(tenon::equal(t, make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, ScalarType::Long)));
-  const TensorPtr columns = make_tensor_ptr({3, 2}, {1, 4, 2, 5, 3, 6});
-  CHECK(tenon::equal(t, transpose(columns, 0, 1)));
-  CHECK(tenon::equal(expand(make_tensor_ptr({1, 2}), {3, 2}),
-                     make_tensor_ptr({3, 2}, {1, 2, 1, 2, 1, 2})));
   CHECK(tenon::equal(zeros({0, 3}), empty({0, 3})));
   CHECK_FALSE(tenon::equal(zeros({0, 3}), zeros({3, 0})));
-  CHECK(tenon::equal(make_tensor_ptr(2.5), make_tensor_ptr(2.5)));
   CHECK_FALSE(tenon::equal(make_tensor_ptr(2.5), make_tensor_ptr({2.5})));
-
-  // The last element of many, at any place in a chunk.
-  for (const int64_t n : {1, 31, 32, 33, 64, 1000}) {
-    const TensorPtr many = arange(n);
-    const TensorPtr other = clone_tensor_ptr(many);
-    CHECK(tenon::equal(many, other));
-    mutable_data_ptr<int64_t>(other)[n - 1] = -1;
-    CHECK_FALSE(tenon::equal(many, other));
-  }
 }
 
 TEST_CASE("equal, allclose, min_max: the same of all layouts, one element apart or not") {
@@ -103,39 +87,11 @@ TEST_CASE("equal, allclose, min_max: the same of all layouts, one element apart 
   }
 }
 
-TEST_CASE("equal, min_max: elements that share memory") {
-  const TensorPtr row = make_tensor_ptr({1, 100}, Floats(100, 2.0f));
-  const Tensor rows = expand(row, {90, 100});
-  CHECK(tenon::equal(rows, full({90, 100}, 2.0f)));
-  CHECK(tenon::equal(full({90, 100}, 2.0f), rows));
-  CHECK(tenon::equal(rows, rows));
-  CHECK(tenon::equal(transpose(rows, 0, 1), full({100, 90}, 2.0f)));
-  CHECK(allclose(rows, full({90, 100}, 2.0)));
-  CHECK(min_max(rows).max.to<double>() == 2);
-  mutable_data_ptr<float>(row)[99] = 3;
-  CHECK_FALSE(tenon::equal(rows, full({90, 100}, 2.0f)));
-  CHECK_FALSE(allclose(full({90, 100}, 2.0f), rows));
-  CHECK(tenon::equal(rows, clone(rows)));
-  CHECK(min_max(rows).max.to<double>() == 3);
-  float memory[5] = {1, 2, 3, 2, 1};
-  const TensorPtr windows = for_blob(memory, {3, 3}).strides({1, 1}).make_tensor_ptr();
-  CHECK(tenon::equal(windows,
-                     make_tensor_ptr({3, 3}, {1.f, 2.f, 3.f, 2.f, 3.f, 2.f, 3.f, 2.f, 1.f})));
-}
-
 TEST_CASE("equal: NaN is not equal to itself, -0 is equal to 0, integers are exact") {
   CHECK_FALSE(tenon::equal(one(kNan), one(kNan)));
   CHECK(tenon::equal(one(0.0), one(-0.0)));
-  CHECK(tenon::equal(one(kInfinity), one(kInfinity)));
-  CHECK_FALSE(tenon::equal(one(kInfinity), one(-kInfinity)));
   const int64_t large = int64_t{1} << 60;
   CHECK_FALSE(tenon::equal(make_tensor_ptr({large}), make_tensor_ptr({large + 1})));
-  CHECK_FALSE(tenon::equal(make_tensor_ptr({UINT64_MAX}), make_tensor_ptr({UINT64_MAX - 1})));
-  using Complex = std::complex<double>;
-  CHECK(tenon::equal(make_tensor_ptr({Complex(1, -0.0)}), make_tensor_ptr({Complex(1, 0)})));
-  CHECK_FALSE(tenon::equal(make_tensor_ptr({Complex(1, 2)}), make_tensor_ptr({Complex(1, 3)})));
-  CHECK_FALSE(
-      tenon::equal(make_tensor_ptr({Complex(1, kNan)}), make_tensor_ptr({Complex(1, kNan)})));
   unsigned char bytes[2][2] = {{0, 1}, {0, 2}};  // any byte but 0 is true
   CHECK(tenon::equal(from_blob(static_cast<void*>(bytes[0]), {2}, ScalarType::Bool),
                      from_blob(static_cast<void*>(bytes[1]), {2}, ScalarType::Bool)));
@@ -159,57 +115,28 @@ TEST_CASE("allclose: |a - b| is at most atol + rtol * |b|") {
   CHECK_FALSE(allclose(one(1), one(1 + 2e-5)));
   CHECK(allclose(one(0), one(9e-9)));
   CHECK_FALSE(allclose(one(0), one(2e-8)));
-  CHECK(allclose(one(1), one(1.5), 0, 0.5));
-  CHECK_FALSE(allclose(one(1), one(1.5), 0, 0.25));
   CHECK(allclose(one(10), one(20), 0.5, 0));  // relative to the second
   CHECK_FALSE(allclose(one(20), one(10), 0.5, 0));
-  CHECK(allclose(one(-10), one(-20), 0.5, 0));
-  CHECK_FALSE(allclose(one(1e308), one(-1e308), 1, 0));
-  CHECK(allclose(one(1e308), one(-1e308), 2, 0));  // the difference is no double
-  CHECK(allclose(one(1e308), one(-1e308), 10, 0));
-  CHECK_FALSE(allclose(one(5e-324), one(0), 0, 0));
-  CHECK_FALSE(allclose(zeros({2}), zeros({3})));
+  CHECK(allclose(one(1e308), one(-1e308), 2, 0));    // the difference is no double
   CHECK_FALSE(allclose(zeros({2, 3}), zeros({3})));  // nothing is broadcast
-  CHECK(allclose(make_tensor_ptr({0.1f}), one(0.1)));
   CHECK(allclose(make_tensor_ptr({1, 2}), make_tensor_ptr({1.0, 2.000001})));
   CHECK(allclose(zeros({0}), ones({0})));
 }
 
 TEST_CASE("allclose: infinities are close if equal, NaN if that is asked for") {
   CHECK(allclose(one(kInfinity), one(kInfinity)));
-  CHECK_FALSE(allclose(one(kInfinity), one(-kInfinity)));
   CHECK_FALSE(allclose(one(1), one(kInfinity)));
-  CHECK_FALSE(allclose(one(kInfinity), one(1e308)));
   CHECK_FALSE(allclose(one(kNan), one(kNan)));
   CHECK(allclose(one(kNan), one(kNan), 1e-5, 1e-8, true));
   CHECK_FALSE(allclose(one(kNan), one(1), 1e-5, 1e-8, true));
-  CHECK_FALSE(allclose(one(1), one(kNan), 1e-5, 1e-8, true));
-  using Complex = std::complex<double>;
-  const auto number = [](double re, double im) { return make_tensor_ptr({Complex(re, im)}); };
-  CHECK(allclose(number(3, 4), number(3, 4.00004)));
-  CHECK(allclose(number(0, 0), number(3, 4), 1, 0));  // 5 of 5
-  CHECK_FALSE(allclose(number(0, 0), number(3, 4), 0, 4.9));
-  CHECK(allclose(number(kNan, 0), number(kNan, 1), 1e-5, 1e-8, true));
-  CHECK(allclose(number(0, 1e-200), number(0, 1e-200 + 1e-208)));
-}
-
-TEST_CASE("allclose: a tolerance may be infinite") {
   CHECK_FALSE(allclose(one(1), one(0), kInfinity));  // rtol * 0 is 0, as in torch
-  CHECK(allclose(one(0), one(0), kInfinity));
-  CHECK(allclose(one(1), one(2), kInfinity));
-  CHECK(allclose(one(1), one(0), 0, kInfinity));
   CHECK_FALSE(allclose(one(kInfinity), one(1), kInfinity, kInfinity));
 }
 
 TEST_CASE("allclose: integers that are one double are apart") {
   const int64_t large = int64_t{1} << 60;
   CHECK_FALSE(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 0.5));
-  CHECK(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 1));
   CHECK_FALSE(allclose(make_tensor_ptr({int64_t{-1}}), make_tensor_ptr({UINT64_MAX}), 0, 0.5));
-  CHECK_FALSE(allclose(make_tensor_ptr({4 * large + 200}), make_tensor_ptr({4 * large}), 0, 10));
-  CHECK_FALSE(allclose(make_tensor_ptr({-4 * large}), make_tensor_ptr({-4 * large + 200}), 0, 10));
-  CHECK(allclose(make_tensor_ptr({4 * large}), make_tensor_ptr({4 * large + 200}), 0, 200));
-  CHECK_FALSE(allclose(make_tensor_ptr({INT64_MIN}), make_tensor_ptr({INT64_MAX}), 1.5, 0));
   CHECK(allclose(make_tensor_ptr({INT64_MIN}), make_tensor_ptr({INT64_MAX}), 2, 2));
 }
 
@@ -222,18 +149,12 @@ TEST_CASE("equal, allclose: tensors without values, and bad tolerances, are erro
   RAISES(InvalidArgument, "allclose: rtol -1 and atol 0; expected 0 or more",
          allclose(t, t, -1, 0));
   RAISES(InvalidArgument, "expected 0 or more", allclose(t, t, kNan));
-  RAISES(InvalidArgument, "expected 0 or more", allclose(t, t, 0, kNan));
   float memory[2] = {};
   const TensorPtr far = for_blob(memory, {2}).device(DeviceType::CUDA).make_tensor_ptr();
   RAISES(NotSupported, "equal: the second tensor is on cuda:0, which the host cannot reach",
          tenon::equal(t, far));
   RAISES(NotSupported, "to_vector: the tensor is on cuda:0", to_vector<float>(far));
   CHECK(try_equal(t, far).error() == Error::NotSupported);
-  CHECK(std::string(try_equal(t, TensorPtr()).message()) ==
-        "try_equal: the second tensor is undefined");
-  CHECK(try_equal(t, t).value());
-  CHECK_FALSE(try_equal(t, ones({2})).value());
-  CHECK(try_allclose(t, t).value());
   CHECK(try_allclose(t, t, -1).error() == Error::InvalidArgument);
 }
 
@@ -256,11 +177,6 @@ TEST_CASE("min_max: in every dtype, integers exactly") {
     CHECK(mean_std(t).mean == 0.8);  // 4 / 5
     CHECK(std::abs(mean_std(t).std - 0.4) < 1e-15);
   }
-  const MinMax longs = min_max(make_tensor_ptr({INT64_MAX, INT64_MIN, int64_t{0}}));
-  CHECK(longs.min.to<int64_t>() == INT64_MIN);
-  CHECK(longs.max.to<int64_t>() == INT64_MAX);
-  CHECK(min_max(make_tensor_ptr({UINT64_MAX, UINT64_MAX - 1})).min.to<uint64_t>() ==
-        UINT64_MAX - 1);
 }
 
 // What numpy.min, max, mean and std of NumPy 2.4 give.
@@ -274,15 +190,9 @@ TEST_CASE("min_max, mean_std: NaN, infinities and no elements are as in NumPy") 
   };
   const Case cases[] = {
       {{1, kNan, 3}, kNan, kNan, kNan, kNan},
-      {{kNan}, kNan, kNan, kNan, kNan},
       {{1, kInfinity, 3}, 1, kInfinity, kInfinity, kNan},
-      {{1, -kInfinity, 3}, -kInfinity, 3, -kInfinity, kNan},
       {{-kInfinity, kInfinity}, -kInfinity, kInfinity, kNan, kNan},
-      {{kInfinity, kInfinity}, kInfinity, kInfinity, kInfinity, kNan},
-      {{-kInfinity}, -kInfinity, -kInfinity, -kInfinity, kNan},
-      {{kInfinity, kNan}, kNan, kNan, kNan, kNan},
       {{2, 4, 4, 4, 5, 5, 7, 9}, 2, 9, 5, 2},
-      {{7}, 7, 7, 7, 0},
   };
   for (const Case& c : cases) {
     const TensorPtr t = make_tensor_ptr({static_cast<int64_t>(c.values.size())}, c.values);
@@ -302,7 +212,6 @@ TEST_CASE("mean_std: sums and squares beyond a double's range are infinite") {
   const auto far = mean_std(make_tensor_ptr({1e200, -1e200}));
   CHECK(far.mean == 0);
   CHECK(far.std == kInfinity);
-  CHECK(mean_std(make_tensor_ptr({1e308, 1e308})).mean == kInfinity);
   CHECK_FALSE(std::isfinite(mean_std(full({4096}, 1e308, ScalarType::Double)).std));
 }
 
@@ -310,7 +219,6 @@ TEST_CASE("mean_std: the same bits at any strides") {
   Generator g(3);
   const TensorPtr t = randn({40, 60}, g);
   const MeanStd expected = mean_std(t);
-  CHECK(std::abs(expected.std - 1) < 0.1);
   const auto is_same = [&](const MeanStd& found) {
     return std::memcmp(&found, &expected, sizeof expected) == 0;
   };
@@ -319,7 +227,6 @@ TEST_CASE("mean_std: the same bits at any strides") {
   const TensorPtr padded = zeros({40, 70});
   check(copy_(narrow(padded, 1, 0, 60), t));
   CHECK(is_same(mean_std(narrow(padded, 1, 0, 60))));
-  CHECK(is_same(mean_std(to(t, ScalarType::Double))));
   RecordingDevice device;
   CHECK(is_same(mean_std(backend_copy(t, device))));
 }
@@ -338,7 +245,6 @@ TEST_CASE("Summary: several tensors in turn, of which only finite values are sum
   const MeanStd whole = mean_std(t);
   const MeanStd found = pieces.mean_std();
   CHECK(std::memcmp(&found, &whole, sizeof whole) == 0);
-  CHECK(whole.mean == 2047.5);
 
   CHECK(pieces.add(zeros({2}, ScalarType::Int)) == Error::InvalidType);
   CHECK(std::string(last_error_message()) == "Summary::add: values of Int after values of Float");
@@ -354,8 +260,6 @@ TEST_CASE("Summary: several tensors in turn, of which only finite values are sum
   CHECK(some.positive_infinities() == 2);
   CHECK(some.negative_infinities() == 1);
   CHECK(some.finite() == 2);
-  CHECK(some.min_max().min.to<double>() == 1);
-  CHECK(some.min_max().max.to<double>() == 3);
   CHECK(some.mean_std().mean == 2);
   CHECK(some.mean_std().std == 1);
 }
@@ -366,61 +270,27 @@ TEST_CASE("min_max, mean_std: tensors without values are errors") {
          mean_std(make_tensor_ptr({3}, nullptr)));
   CHECK(try_min_max(TensorPtr()).error() == Error::InvalidState);
   CHECK(try_min_max(zeros({0})).error() == Error::InvalidArgument);
-  CHECK(try_mean_std(TensorPtr()).error() == Error::InvalidState);
-  CHECK(try_min_max(ones({2})).value().max.to<double>() == 1);
-  CHECK(try_mean_std(ones({2})).value().mean == 1);
 }
 
 TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type or cast") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(to_vector<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
   CHECK(to_vector<int32_t>(transpose(t, 0, 1)) == Ints{1, 4, 2, 5, 3, 6});
-  CHECK(to_vector<int64_t>(expand(select(t, 0, 0), {2, 3})) == Longs{1, 2, 3, 1, 2, 3});
   CHECK(to_vector<float>(t) == Floats{1, 2, 3, 4, 5, 6});
-  CHECK(to_vector<double>(full({2}, 0.5, ScalarType::Half)) == std::vector<double>{0.5, 0.5});
   CHECK(to_vector<std::complex<float>>(make_tensor_ptr({1.5f})) ==
         std::vector<std::complex<float>>{{1.5f, 0}});
-  CHECK(to_vector<float>(make_tensor_ptr(2.5f)) == Floats{2.5f});
   CHECK(to_vector<float>(zeros({0, 3})).empty());
   RAISES(InvalidType, "to_vector: values of Float cannot be cast to Int here",
          to_vector<int>(make_tensor_ptr({1.5f})));
   CHECK(to_vector<int>(make_tensor_ptr({1.5f, -2.5f}), CastMode::Truncate) == Ints{1, -2});
   CHECK(to_vector<uint8_t>(make_tensor_ptr({300, -1}), CastMode::Saturate) == Bytes{255, 0});
   RAISES(InvalidState, "to_vector: the tensor is undefined", to_vector<int>(TensorPtr()));
-  CHECK(*try_to_vector<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
-  FAILS(InvalidType, "try_to_vector: values of Float cannot be cast to Int here",
-        try_to_vector<int>(make_tensor_ptr({1.5f})));
   FAILS(InvalidState, "try_to_vector: the tensor is undefined", try_to_vector<int>(TensorPtr()));
   alignas(4) char memory[12] = {};  // misaligned elements
   const float two = 2;
   std::memcpy(memory + 5, &two, sizeof two);
   CHECK(to_vector<float>(from_blob(static_cast<void*>(memory + 1), {2}, ScalarType::Float)) ==
         Floats{0, 2});
-  unsigned char bytes[3] = {0, 1, 2};
-  CHECK(to_vector<bool>(from_blob(static_cast<void*>(bytes), {3}, ScalarType::Bool)) ==
-        std::vector<bool>{false, true, true});
-}
-
-TEST_CASE("equal, allclose, to_vector: negative strides, read-only tensors") {
-  const TensorPtr t = make_tensor_ptr({1, 2, 3});
-  ATEN_LACKS(CHECK(tenon::equal(flip(t, {0}), make_tensor_ptr({3, 2, 1})));)
-  const float table[2] = {1, 2};
-  CHECK(to_vector<float>(from_blob(read_only(table), {2})) == Floats{1, 2});
-  ATEN_LACKS(CHECK(to_vector<float>(flip(from_blob(read_only(table), {2}), {0})) == Floats{2, 1});)
-  CHECK(allclose(from_blob(read_only(table), {2}), t) == false);
-}
-
-TEST_CASE("equal, allclose, to_vector: a backend's memory is fetched") {
-  RecordingDevice device;
-  const TensorPtr host = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
-  const TensorPtr there = backend_copy(host, device);
-  CHECK(tenon::equal(host, there));
-  CHECK(tenon::equal(there, host));
-  CHECK(tenon::equal(transpose(there, 0, 1), transpose(host, 0, 1)));
-  CHECK(allclose(there, there));
-  CHECK(to_vector<float>(there) == Floats{1, 2, 3, 4, 5, 6});
-  CHECK(to_vector<int>(transpose(there, 0, 1)) == Ints{1, 4, 2, 5, 3, 6});
-  CHECK_FALSE(tenon::equal(there, zeros({2, 3}, ScalarType::Int)));
 }
 
 }  // namespace values_test

@@ -15,11 +15,8 @@ TEST_CASE("expand: sizes that the tensor cannot take are refused") {
     const char* words;
   } rows[] = {
       {{2, 4}, "expand: dimension 1 of size 3 cannot become 4; only size 1 can"},
-      {{2, 4, 3}, "dimension 1 of size 2 cannot become 4"},
-      {{2, 1}, "size 3 cannot become 1"},
       {{3}, "sizes {3} have fewer dimensions than the 2"},
       {{-1, 2, 3}, "size -1 of dimension 0 is negative in sizes {-1, 2, 3}, and there is no old"},
-      {{2, -2}, "size -2 of dimension 1"},
       {Vector(65, 1), "sizes has more than 64"},
   };
   for (const auto& row : rows)
@@ -33,26 +30,18 @@ TEST_CASE("as_strided: what reaches beyond the tensor, or does not fit together,
          "as_strided: a view of sizes {7}, strides {1} at offset 0 reaches beyond the source's "
          "elements at offsets 0 to 5",
          as_strided(t, {7}, {1}));
-  RAISES(OutOfBounds, "offset 6", as_strided(t, {}, {}, 6));
-  RAISES(OutOfBounds, "strides {-1}", as_strided(t, {2}, {-1}));
   RAISES(OutOfBounds, "offset 9223372036854775807", as_strided(t, {1}, {1}, INT64_MAX));
-  RAISES(OutOfBounds, "offset -9223372036854775808", as_strided(t, {2}, {-1}, INT64_MIN));
   // Wraps around the address space in bytes, not in elements.
   RAISES(OutOfBounds, "offset 4611686018427387904", as_strided(t, {1}, {1}, int64_t{1} << 62));
   RAISES(InvalidArgument, "overflow", as_strided(t, {3}, {INT64_MAX}));
   RAISES(InvalidArgument, "as_strided: strides {} and sizes {2, 3} differ in length",
          as_strided(t, {2, 3}, {}));
-  RAISES(InvalidArgument, "strides {1} and sizes {} differ", as_strided(t, {}, {1}));
-  RAISES(InvalidArgument, "size -1 of dimension 0 is negative", as_strided(t, {-1}, {1}));
   RAISES(InvalidArgument, "sizes has more than 64", as_strided(t, Vector(65, 1), Vector(65, 1)));
   RAISES(InvalidArgument, "strides has more than 64", as_strided(t, {1}, Vector(65, 1)));
   // Without elements it starts at one of the tensor's, or at their end.
   CHECK(as_strided(t, {0, 2}, {2, 1}, 6).numel() == 0);
   RAISES(OutOfBounds, "offset 7", as_strided(t, {0}, {1}, 7));
   const Tensor nothing = counted({0});
-  CHECK(as_strided(nothing, {3, 0}, {1, 1}).numel() == 0);
-  RAISES(OutOfBounds, "at offsets 0 to -1", as_strided(nothing, {1}, {1}));
-  RAISES(OutOfBounds, "offset 1", as_strided(nothing, {0}, {1}, 1));
 }
 
 TEST_CASE("view_as_type: what cannot be rescaled is refused") {
@@ -62,15 +51,12 @@ TEST_CASE("view_as_type: what cannot be rescaled is refused") {
          "view_as_type: elements of 4 bytes do not become 1 bytes: the last dimension has "
          "stride 3, expected 1",
          view_as_type(transpose(t, 0, 1), ScalarType::Byte));
-  RAISES(InvalidArgument, "stride 0",
-         view_as_type(expand(make_tensor(1), {2}), ScalarType::Double));
   // The stride of a dimension of size 1 is free.
   const Tensor column = slice(t, 1, 0, 1, 2);
   REQUIRE(strides(column) == Vector{3, 2});
   CHECK(strides(view_as_type(column, ScalarType::Byte)) == Vector{12, 1});
   RAISES(InvalidArgument, "an element of 4 bytes does not become 1 bytes",
          view_as_type(make_tensor(1), ScalarType::Byte));
-  RAISES(InvalidArgument, "rank 0", view_as_type(make_tensor(1), ScalarType::Long));
   RAISES(InvalidArgument, "the last dimension, 3 elements of 4 bytes, is no multiple of 8 bytes",
          view_as_type(t, ScalarType::Long));
   RAISES(InvalidArgument,
@@ -78,23 +64,8 @@ TEST_CASE("view_as_type: what cannot be rescaled is refused") {
          view_as_type(from_blob(nullptr, {2, 2}, {3, 1}, ScalarType::Int), ScalarType::Double));
   // Without elements only the last dimension has to divide.
   const Tensor nothing = counted({0, 6});
-  CHECK(sizes(view_as_type(nothing, ScalarType::Byte)) == Vector{0, 24});
-  CHECK(sizes(view_as_type(nothing, ScalarType::Long)) == Vector{0, 3});
-  CHECK(sizes(view_as_type(transpose(nothing, 0, 1), ScalarType::Long)) == Vector{6, 0});
   RAISES(InvalidArgument, "6 elements of 4 bytes, is no multiple of 16 bytes",
          view_as_type(nothing, ScalarType::ComplexDouble));
-}
-
-TEST_CASE("view_as_type: data that is not aligned for the type is refused") {
-  alignas(16) uint8_t bytes[32] = {};
-  const auto at_2 = from_blob(bytes + 2, {16});
-  RAISES(InvalidArgument, "the data lies 2 bytes after a multiple of 4, which Float needs",
-         view_as_type(at_2, ScalarType::Float));
-  CHECK(sizes(view_as_type(at_2, ScalarType::Half)) == Vector{8});
-  // The parts of a complex number are what has to be aligned.
-  CHECK(sizes(view_as_type(from_blob(bytes + 8, {16}), ScalarType::ComplexDouble)) == Vector{1});
-  RAISES(InvalidArgument, "4 bytes after a multiple of 8",
-         view_as_type(from_blob(bytes + 4, {16}), ScalarType::ComplexDouble));
 }
 
 }  // namespace view_strided_test

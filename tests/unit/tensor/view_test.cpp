@@ -46,12 +46,6 @@ const Function kFunctions[] = {
     FUNCTION(view_as_type, (t, ScalarType::Short)),
 };
 
-// Those that can reverse a dimension, with arguments that do.
-const Function kReversing[] = {
-    FUNCTION(flip, (t, {0, 2})),
-    FUNCTION(as_strided, (t, {2}, {-3}, 5)),
-};
-
 void check_copies_nothing(const Function& function) {
   Calls calls;
   int32_t data[6] = {1, 2, 3, 4, 5, 6};
@@ -139,21 +133,6 @@ TEST_CASE("view: what all functions have in common") {
     check_forms(function);
   }
   const Tensor source = counted({2, 1, 3});
-  CHECK(try_slice(source, 5, 0, 1).error() == Error::OutOfBounds);
-  CHECK(try_slice(source, 2, 1, 3)->size(2) == 2);  // a step of 1 unless given
-  CHECK(try_flatten(source)->dim() == 1);           // all dimensions unless given
-  CHECK(try_as_strided(source, {2}, {1})->size(0) == 2);
-}
-
-TEST_CASE("view: the same of views with negative strides", "[plain]") {
-  for (const Function& function : kReversing) {
-    INFO(function.name);
-    check_copies_nothing(function);
-    check_of_placeholder(function);
-    check_of_readonly(function);
-    check_keeps_device(function);
-    check_dynamism(function);
-  }
 }
 
 // A promise of docs/guarantees.md.
@@ -180,29 +159,6 @@ TEST_CASE("view: writes show in the source, and in its other views") {
 TEST_CASE("view: a chain of temporaries holds together") {
   const Tensor view = slice(transpose(tenon::select(counted({2, 3, 4}), 0, 1), 0, 1), 1, 0, 3, 2);
   check_tensor(view, {4, 2}, {1, 8}, {12, 20, 13, 21, 14, 22, 15, 23});
-}
-
-TEST_CASE("view: of rank 0 is STATIC, and so are the views of it") {
-  const auto source = make_tensor_ptr({1, 2, 3});
-  const Tensor element = tenon::select(source, 0, -1);
-  CHECK(element.dim() == 0);
-  CHECK(item<int32_t>(element) == 3);
-  CHECK(shape_dynamism(element) == TensorShapeDynamism::STATIC);
-  CHECK(shape_dynamism(unsqueeze(element, 0)) == TensorShapeDynamism::STATIC);
-}
-
-TEST_CASE("view: it resizes within its own room, which is upward from its element 0") {
-  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-  const TensorPtr source = from_blob(data, {8});
-  Tensor part = slice(source, 0, 2, 8, 2);
-  REQUIRE(sizes(part) == Vector{3});
-  RETURNS(InvalidArgument, "room for 3", resize_tensor(part, {4}));
-  REQUIRE(resize_tensor(part, {2}) == Error::Ok);
-  CHECK(values<int32_t>(part) == Ints{2, 3});
-
-  Tensor repeated = expand(slice(source, 0, 0, 1), {4});
-  RETURNS(InvalidArgument, "room for 1", resize_tensor(repeated, {2}));
-  CHECK(sizes(source) == Vector{8});
 }
 
 }  // namespace view_test
