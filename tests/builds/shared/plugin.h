@@ -3,9 +3,7 @@
 #pragma once
 
 #include <tenon/backend/pool.h>
-#include <tenon/backend/tracking.h>
 #include <tenon/tenon.h>
-#include <tenon/tensor/expr.h>
 
 /// Where the registry, the host's backend, the thread's generator and its last error are, as seen
 /// there.
@@ -28,14 +26,4 @@ struct Plugin {
   void (*keep_in_thread)();
   /// Registers a static backend of the library's for a device, and leaves it there.
   void (*register_device)(int32_t index);
-  /// Grows a tensor of the program's to so many floats, or makes room for them.
-  bool (*grow)(tenon::Tensor& tensor, int64_t count, bool is_reserve);
-  /// Reads a tensor in an ExprBackend of the program's in each way, and drops what that gives.
-  bool (*read_expression)(const tenon::Tensor& tensor);
-  /// Makes and drops a tensor under a tag.
-  bool (*track)(tenon::TrackingBackend& tracker);
-  /// Makes views, structs and Blobs of a tensor of the program's, imports them, and drops all.
-  bool (*exchange)(const tenon::Tensor& tensor);
-  /// Resizes, fills and copies within the tensor's room, and deallocates it.
-  bool (*change)(tenon::Tensor& tensor);
 };

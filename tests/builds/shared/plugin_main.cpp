@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -141,63 +140,6 @@ void close_while_a_backend_of_its_own_is_registered() {
   if (!is_kept) ODR_CHECK(tenon::detail::find_backend(device) == nullptr);
 }
 
-// [threads][the program's tensors and backends that such a library used]
-// A promise of docs/guarantees.md.
-void change_what_the_program_has() {
-  using tenon::TensorPtr;
-  constexpr auto kDynamic = tenon::TensorShapeDynamism::DYNAMIC;
-  tenon::CpuBackend cpu;
-  tenon::PoolBackend pool(cpu);
-  tenon::TrackingBackend tracker(cpu);
-  tenon::ExprBackend recorder;
-  int released = 0;
-  const auto deleter = [&](void* p) noexcept { ++released, std::free(p); };
-  const auto lend = [&] { return std::calloc(4, 64); };
-  std::vector<TensorPtr> grown;
-  grown.push_back(tenon::full({2}, 1, kDynamic));     // in the metadata's block
-  grown.push_back(tenon::full({1000}, 1, kDynamic));  // in a block
-  grown.push_back(tenon::make_tensor_ptr({1000}, std::vector<float>(1000, 1), kDynamic));
-  grown.push_back(tenon::full({2}, 1, kDynamic, pool));
-  grown.push_back(tenon::full({2}, 1, kDynamic, tracker));
-  grown.push_back(tenon::from_blob(lend(), {64}, tenon::ScalarType::Float, deleter, kDynamic));
-  const size_t adopted = grown.size() - 1;
-  TensorPtr reserved = tenon::full({2}, 1, kDynamic);
-  TensorPtr lent = tenon::full({2, 3}, 1);
-  TensorPtr changed = tenon::full({2, 3}, 1);
-  const TensorPtr recorded = [&] {
-    const tenon::BackendScope scope(recorder);
-    return tenon::full({2, 3}, 2);
-  }();
-  {
-    const Library library;
-    const Plugin& plugin = library.plugin();
-    for (const TensorPtr& t : grown) ODR_CHECK(plugin.grow(*t, 100000, false));
-    ODR_CHECK(released == 1);
-    ODR_CHECK(plugin.grow(*reserved, 100000, true));
-    ODR_CHECK(plugin.read_expression(*recorded));
-    ODR_CHECK(plugin.track(tracker));
-    ODR_CHECK(plugin.exchange(*lent));
-    ODR_CHECK(plugin.change(*changed));
-  }
-  ODR_CHECK(is_loaded() == is_kept);
-  for (size_t i = 0; i < grown.size(); ++i) {
-    ODR_CHECK(grown[i]->const_data_ptr<float>()[1] == (i == adopted ? 0.0f : 1.0f));
-    ODR_CHECK(tenon::resize_tensor_ptr(grown[i], {300000}) == tenon::Error::Ok);
-    ODR_CHECK(tenon::resize_tensor_ptr(grown[i], {600000}) == tenon::Error::Ok);
-  }
-  grown.clear();
-  ODR_CHECK(pool.live_blocks() == 0 && tracker.live_blocks() == 0);
-  ODR_CHECK(tenon::resize_tensor_ptr(reserved, {200000}) == tenon::Error::Ok);
-  ODR_CHECK(lent->use_count() == 1);
-  ODR_CHECK(tenon::resize_tensor_ptr(lent, {6}) == tenon::Error::Ok);
-  ODR_CHECK(tenon::fill_(*recorded, 3) == tenon::Error::Ok);
-  ODR_CHECK(tenon::materialize(recorded, tenon::host_backend())->const_data_ptr<float>()[0] == 3);
-  bool is_in_trace = false;
-  for (const tenon::TagCounts& tag : tracker.tags()) is_in_trace |= tag.tag == "plugin's";
-  ODR_CHECK(is_in_trace == is_one);  // else scopes are each program's own
-  ODR_CHECK(tracker.write_chrome_trace("/dev/null") == tenon::Error::Ok);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -213,7 +155,6 @@ int main(int argc, char** argv) {
   drop_all_before_it_is_closed();
   if (is_kept) drop_after_it_is_closed();
   close_while_a_thread_has_its_tensors();
-  change_what_the_program_has();
   use_a_backend_that_it_used();
   if (!is_one) return 0;
   close_while_a_backend_of_its_own_is_registered();

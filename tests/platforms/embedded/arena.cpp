@@ -38,27 +38,6 @@ TEST_CASE("arena: tensors, views and a resize, without the heap") {
   CHECK(room.is_intact());
 }
 
-TEST_CASE("arena: random numbers, casts, fills and clones, without the heap") {
-  static Guarded<8192> room;
-  const NoHeap no_heap;
-  {
-    ArenaBackend arena(room.data, sizeof room.data);
-    const BackendScope scope(arena);
-    Generator generator(0);
-    const TensorPtr noise = rand({4}, generator);
-    CHECK(noise->const_data_ptr<float>()[0] == 0x6627e8 / 16777216.0f);
-    const TensorPtr halves = clone_tensor_ptr(noise, ScalarType::Half);
-    CHECK(cat({noise, noise})->numel() == 8);
-    CHECK(halves->scalar_type() == ScalarType::Half);
-    const TensorPtr bytes = empty({4}, ScalarType::Byte);
-    CHECK(fill_(noise, 254.5) == Error::Ok);
-    CHECK(copy_(bytes, noise, CastMode::Saturate) == Error::Ok);
-    CHECK(bytes->const_data_ptr<uint8_t>()[3] == 254);
-    CHECK(uniform_(noise, -1, 1, generator) == Error::Ok);
-  }
-  CHECK(room.is_intact());
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("arena: one that is full says so, again and again, and goes on") {
   static Guarded<2048> room;
@@ -97,20 +76,6 @@ TEST_CASE("arena: one that is full says so, again and again, and goes on") {
     }
     CHECK(arena.used() == used);
     CHECK(kept->const_data_ptr<int32_t>()[7] == 7);
-  }
-  CHECK(room.is_intact());
-}
-
-TEST_CASE("arena: a buffer of any size and address, also one that holds nothing") {
-  static Guarded<512> room;
-  const NoHeap no_heap(TENON_HEAP == 0);  // else the text of a failed Result is there
-  for (size_t nbytes = 0; nbytes <= 512; nbytes += 37) {
-    for (size_t skipped = 0; skipped < 8 && skipped < nbytes; ++skipped) {
-      ArenaBackend arena(room.data + skipped, nbytes - skipped);
-      const auto t = try_zeros({3}, arena);
-      CHECK((t.ok() || t.error() == Error::OutOfMemory));
-      CHECK(arena.high_water() <= nbytes);
-    }
   }
   CHECK(room.is_intact());
 }

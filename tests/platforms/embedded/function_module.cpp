@@ -46,18 +46,6 @@ TEST_CASE("EValue: what it holds, and what it is not, without the heap") {
   CHECK(room.is_intact());
 }
 
-#if TENON_HEAP
-TEST_CASE("EValue: texts and lists own their elements") {
-  const std::string text = "a text that is too long to lie within a string object";
-  const EValue value = text.c_str();
-  CHECK(value.isString());
-  CHECK(value.toString() == text);
-  const EValue list = std::vector<int64_t>{1, 2, INT64_MAX};
-  CHECK(list.isIntList());
-  CHECK(list.toIntList()[2] == INT64_MAX);
-}
-#endif
-
 // A promise of docs/guarantees.md.
 TEST_CASE("FunctionModule: in an arena, runs and errors included, without the heap") {
   static Guarded<16384> room;
@@ -88,25 +76,6 @@ TEST_CASE("FunctionModule: in an arena, runs and errors included, without the he
     CHECK(module.get_output()->toTensor().const_data_ptr<float>()[0] == 4);
   }
   CHECK(room.is_intact());
-}
-
-TEST_CASE("FunctionModule: writes to a set output in static memory") {
-  static Guarded<64> memory;
-  static Guarded<16384> room;
-  const NoHeap no_heap;
-  {
-    ArenaBackend arena(room.data, sizeof room.data);
-    const BackendScope scope(arena);
-    const ValueSpec pair = TensorSpec{{2}, ScalarType::Float};
-    FunctionModule module(&add_bias, {pair, ValueKind::Double}, pair, arena);
-    const TensorPtr out = from_blob(memory.data, {2}, ScalarType::Float);
-    CHECK(module.set_output(out) == Error::Ok);
-    CHECK(module.run("forward", {ones({2}), 1.0}) == Error::Ok);
-    CHECK(out->const_data_ptr<float>()[1] == 2);
-  }
-  CHECK(room.is_intact());
-  CHECK(memory.is_intact());
-  CHECK(memory.data[8] == 0x5a);
 }
 
 TEST_CASE("FunctionModule: an arena that is too small for it is an error, not a crash") {

@@ -92,7 +92,7 @@ void* _sbrk(ptrdiff_t nbytes) {
 #endif
 }
 
-/// "resize" of "…/embedded/resize.cpp", "copy_test" of "…/tensor/copy_test.cpp".
+/// "arena" of "…/embedded/arena.cpp", "copy_test" of "…/tensor/copy_test.cpp".
 static bool is_stem(const char* file, const char* stem) {
   const char* const slash = std::strrchr(file, '/');
   const char* const name = slash != nullptr ? slash + 1 : file;
