@@ -71,11 +71,6 @@ cudaError_t cudaHostAlloc(void** out, size_t size, unsigned flags) {
   });
 }
 
-cudaError_t cudaMallocHost(void** out, size_t size) {
-  return call("cudaMallocHost",
-              [&](State& s) { return host_memory(s, out, size, cudaMemoryTypeHost); });
-}
-
 cudaError_t cudaFreeHost(void* address) {
   return call("cudaFreeHost", [&](State&) {
     if (address == nullptr) return cudaSuccess;

@@ -9,10 +9,10 @@ namespace detail {
 namespace {
 
 // "Potentially unsafe" calls: those that wait for the device or are not seen by a capture.
-constexpr const char* unsafe[] = {"cudaMalloc",    "cudaFree",       "cudaMallocHost",
-                                  "cudaHostAlloc", "cudaFreeHost",   "cudaMallocManaged",
-                                  "cudaMemcpy",    "cudaMemcpy2D",   "cudaMemcpy3D",
-                                  "cudaMemset",    "cudaEventQuery", "cudaMemPoolTrimTo"};
+constexpr const char* unsafe[] = {"cudaMalloc",     "cudaFree",          "cudaHostAlloc",
+                                  "cudaFreeHost",   "cudaMallocManaged", "cudaMemcpy",
+                                  "cudaMemcpy2D",   "cudaMemcpy3D",      "cudaMemset",
+                                  "cudaEventQuery", "cudaMemPoolTrimTo"};
 
 bool blocking_capture(int device) {
   return std::any_of(state().streams.begin(), state().streams.end(), [&](const auto& entry) {

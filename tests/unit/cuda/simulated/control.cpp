@@ -43,7 +43,6 @@ cudaError_t begin_call(const char* function, bool failable) {
   s.devices_in[function] = thread.device;
   if (!failable) return cudaSuccess;
   ++s.total;
-  if (s.unloading) return cudaErrorCudartUnloading;
   if (s.sticky != cudaSuccess) return s.sticky;
   if (s.total == s.fail_at) {
     s.fail_at = 0;
@@ -105,7 +104,6 @@ void reset(const Options& options) {
   s.pools.clear();
   s.graphs.clear();
   s.captures.clear();
-  s.per_thread.clear();
   s.host.clear();
   ++s.generation;
   s.calls.clear();
@@ -116,7 +114,6 @@ void reset(const Options& options) {
   s.looks.clear();
   s.devices_in.clear();
   s.sticky = cudaSuccess;
-  s.unloading = false;
   s.violations.clear();
   detail::start(s, options);
 }
@@ -164,11 +161,6 @@ bool failed() {
 void make_sticky(cudaError_t error) {
   const Lock lock(state().mutex);
   state().sticky = error;
-}
-
-void unloading(bool on) {
-  const Lock lock(state().mutex);
-  state().unloading = on;
 }
 
 void at_next(const char* function, std::function<void()> look) {

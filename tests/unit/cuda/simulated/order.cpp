@@ -42,11 +42,6 @@ Stream* find_stream(cudaStream_t handle) {
   if (handle == nullptr || handle == cudaStreamLegacy) {
     return &s.streams.at(s.devices[static_cast<size_t>(device)].legacy);
   }
-  if (handle == cudaStreamPerThread) {
-    int64_t& number = s.per_thread[{this_thread().number, device}];
-    if (number == 0) number = new_stream(s, device, cudaStreamDefault, false);
-    return &s.streams.at(number);
-  }
   const auto found = s.streams.find(number_of(handle, "stream"));
   if (found == s.streams.end()) return nullptr;
   if (found->second.destroyed) {
@@ -217,10 +212,9 @@ std::vector<std::string> live_objects() {
   const std::lock_guard<std::mutex> lock(state().mutex);
   std::vector<std::string> texts;
   for (const auto& [number, stream] : state().streams) {
-    const bool made = !stream.legacy && !stream.destroyed &&
-                      std::none_of(state().per_thread.begin(), state().per_thread.end(),
-                                   [n = number](const auto& own) { return own.second == n; });
-    if (made) texts.push_back("a stream of device " + std::to_string(stream.device));
+    static_cast<void>(number);
+    if (stream.legacy || stream.destroyed) continue;
+    texts.push_back("a stream of device " + std::to_string(stream.device));
   }
   for (const auto& [number, event] : state().events) {
     static_cast<void>(number);

@@ -66,8 +66,6 @@ void fail_next(const char* function, cudaError_t error);
 bool failed();
 /// Every later call returns the error, as after a kernel that faulted.
 void make_sticky(cudaError_t error);
-/// Every later call returns cudaErrorCudartUnloading, as at the process's exit.
-void unloading(bool on = true);
 /// Called once, without the simulator's lock, when some thread begins a call of that function: to
 /// look at what other threads can do while it waits.
 void at_next(const char* function, std::function<void()> look);

@@ -122,10 +122,9 @@ struct State {
   std::map<int64_t, std::shared_ptr<Graph>> graphs;  // and those made executable
   std::vector<std::shared_ptr<Graph>> captures;      // not ended
   std::map<uintptr_t, Block> blocks;  // by first address; device memory stays when freed
-  std::map<std::pair<int64_t, int>, int64_t> per_thread;  // streams, by thread and device
-  Clock host;                                             // what the host knows to be done
-  int64_t next_number = 1;  // of streams, events and pools: none is given twice
-  int64_t generation = 0;   // of reset()
+  Clock host;                         // what the host knows to be done
+  int64_t next_number = 1;            // of streams, events and pools: none is given twice
+  int64_t generation = 0;             // of reset()
   int64_t threads = 0;
 
   std::map<std::string, int64_t> calls;
@@ -137,7 +136,6 @@ struct State {
   std::map<std::string, std::function<void()>> looks;  // of at_next()
   std::map<std::string, int> devices_in;               // current in the last call
   cudaError_t sticky = cudaSuccess;
-  bool unloading = false;
   std::vector<std::string> violations;
 };
 State& state();

@@ -46,8 +46,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
 // Returns at once; queued work still runs.
 cudaError_t cudaStreamDestroy(cudaStream_t handle) {
   return call("cudaStreamDestroy", [&](State&) {
-    const bool built_in =
-        handle == nullptr || handle == cudaStreamLegacy || handle == cudaStreamPerThread;
+    const bool built_in = handle == nullptr || handle == cudaStreamLegacy;
     Stream* stream = built_in ? nullptr : find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     stream->destroyed = true;
