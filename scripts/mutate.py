@@ -61,9 +61,9 @@ MEMORY, CUDA_MEMORY, FILE_SIZE = 4 << 30, 20 << 30, 64 << 20
 
 # Tests of unit/ besides those at the header's path, by the header: where its behaviour is tested.
 MORE_TESTS = {
-    "backend/interface.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_creators_test.cpp"],
-    "backend/state.h": ["backend/calls_test.cpp", "backend/tensors_test.cpp", "tensor/backend_lifetime_test.cpp"],
-    "backend/calls.h": ["backend/tensors_test.cpp", "tensor/backend_lifetime_test.cpp"],
+    "backend/interface.h": ["backend/calls_test.cpp", "testing/backend_conformance_test.cpp", "tensor/backend_creators_test.cpp"],
+    "backend/state.h": ["backend/calls_test.cpp", "testing/backend_conformance_test.cpp", "tensor/backend_lifetime_test.cpp"],
+    "backend/calls.h": ["testing/backend_conformance_test.cpp", "tensor/backend_lifetime_test.cpp"],
     "backend/metadata.h": ["backend/arena_test.cpp", "tensor/backend_lifetime_test.cpp"],
     "backend/copy_between.h": ["tensor/backend_copy_test.cpp"],
     "backend/tracking.h": ["backend/tracking_report_test.cpp"],
