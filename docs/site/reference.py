@@ -255,6 +255,13 @@ def base_name(name):
     return re.sub("^(?:try_|tryT(?=o[A-Z]))", lambda match: "t" if match[0] == "tryT" else "", name)
 
 
+def as_sentence(text):
+    """A comment beside a field or an enumerator, "in elements", as a sentence; a type, "float", stays one."""
+    if re.match(r"(?!(?:bool|float|double)\b)[a-z]+(?:[ ,;:.]|$)", text):
+        text = text[0].upper() + text[1:]
+    return text if re.search(r"[.:]$|^[a-z]\S*$", text) else text + "."
+
+
 class Entry:
     """Declarations that one comment describes."""
 
@@ -264,6 +271,8 @@ class Entry:
         self.name = text_of(node, "name")
         self.signatures = [signature(node)]
         self.lines, self.fields = description(node)
+        if self.directive in ("cpp:var", "cpp:enumerator") and len(self.lines) == 1:
+            self.lines = [as_sentence(self.lines[0])]
         self.members = []
         self.results = {self.name: plain(text_of(node, "type"))}  # of each name that the entry shows
 
@@ -392,6 +401,7 @@ class Functions:
         return self.structs.get(re.sub(r"<.*", "", plain(text_of(node, "type")).removeprefix("constexpr ")).strip())
 
     def entries(self, node, namespace):
+        """The object's overloads; of one whose overloads another shows, one function that takes the same arguments."""
         struct, name = self.struct_of(node), text_of(node, "name")
         kind, _, types = plain(text_of(node, "type")).removeprefix("constexpr ").rpartition(">")[0].partition("<")
         types = split(types)
@@ -429,7 +439,7 @@ class Functions:
     @staticmethod
     def as_of_the_first(name, fields, own):
         """What an overload has of the first one's comment."""
-        as_first = f"as of the first {link(name)}"
+        as_first = f"those of the first {link(name)}"
         its = {re.match(r"\w+", label)[0] for label, _ in own if label != BESIDES}
         labels = [label for label in ("Ownership", "Errors", "Cost") if label in dict(fields) and label not in its]
         if "Options" not in its:
@@ -441,6 +451,7 @@ class Functions:
             yield ", ".join(labels).capitalize(), as_first
 
     def signature(self, text, name, struct, types):
+        """An operator() as a function of this name, with the arguments of the struct's template in their places."""
         text = re.sub(r"\s*\bconst\b\s*$", "", text.strip().replace("operator()(", f"{name}("))
         parameters = [text_of(parameter, "declname") or text_of(parameter, "type").removeprefix("class ")
                       for parameter in struct.findall("templateparamlist/param")]
@@ -459,6 +470,7 @@ class Functions:
 
 
 def joined(*descriptions):
+    """Descriptions, as description() returns them, as one."""
     lines = [line for text, _ in descriptions if text for line in ("", *text)]
     return lines[1:], [field for _, fields in descriptions for field in fields]
 

@@ -45,7 +45,7 @@ TENON_BEGIN_NAMESPACE
 /// Source: torch::inductor::AOTIModelPackageLoader.
 class TENON_EXPORT AotiModule final : public Module {
  public:
-  /// A model at a path, which load() reads.
+  /// A model at a path, which the first use reads.
   /// Ownership: borrows `memory`, in which outputs are made.
   explicit AotiModule(std::string path, Backend* memory = nullptr) noexcept
       : Module(memory), memory_(memory), path_(std::move(path)) {}

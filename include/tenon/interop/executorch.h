@@ -122,7 +122,7 @@ struct ExecutorchFile {
 /// Source: executorch::extension::Module, whose outputs the next run overwrites.
 class TENON_EXPORT ExecuTorchModule final : public Module {
  public:
-  /// A program at a path, which load() reads.
+  /// A program at a path, which the first use reads.
   /// Ownership: borrows `memory`, in which outputs are made.
   explicit ExecuTorchModule(std::string path) : ExecuTorchModule(std::move(path), host_backend()) {}
   ExecuTorchModule(std::string path, Backend& memory)

@@ -141,8 +141,7 @@ struct OnnxPorts {
 /// Source: OrtApi::Run.
 class TENON_EXPORT OnnxModule final : public Module {
  public:
-  /// A model at a path, which load() reads.
-  /// Ownership: borrows `options` until then.
+  /// A model at a path, which the first use reads.
   explicit OnnxModule(std::string path, const OrtSessionOptions* options = nullptr) noexcept
       : path_(std::move(path)), options_(options) {}
   /// A model in memory: a contiguous tensor of its bytes.

@@ -300,7 +300,7 @@ class TorchScriptMethod {
 /// Source: torch::jit::Module.
 class TENON_EXPORT TorchScriptModule final : public Module {
  public:
-  /// A model at a path, which load() reads.
+  /// A model at a path, which the first use reads.
   explicit TorchScriptModule(std::string path) noexcept : path_(std::move(path)) {}
   /// Shares a module that is loaded, `torch::jit::load(path, at::kCPU)`, and does not change its
   /// mode.

@@ -125,7 +125,7 @@ class TENON_EXPORT Module {
     return value;
   }
   /// The outputs of the last run of a method.
-  /// Errors: as of get_output().
+  /// Errors: those of get_output().
   Result<std::vector<EValue>> get_outputs(std::string_view method = "forward") {
     return collect("get_outputs", method, nullptr);
   }

@@ -195,10 +195,10 @@ struct Creator {
 };
 
 /// Gaps between the elements are allocated and filled too.
-/// Options: as of empty(), but Strides.
+/// Options: those of empty(), but Strides.
 /// Ownership: owns its memory.
-/// Errors: as of empty().
-/// Cost: as of empty().
+/// Errors: those of empty().
+/// Cost: that of empty().
 template <class Out, class Elements, class... Value>
 struct StridedCreator {
   const char* function;
@@ -221,9 +221,9 @@ struct StridedCreator {
 /// Strides are the source's if those are dense, else dense ones in its dim order.
 /// Options: in any order, a type, by default the source's; a dynamism, by default DYNAMIC_BOUND; a
 /// backend or a device, by default the source's.
-/// Ownership: owns its memory. Like a placeholder it is one.
-/// Errors: as of empty(); InvalidState for an undefined source.
-/// Cost: as of empty().
+/// Ownership: owns its memory; like a placeholder it has none.
+/// Errors: those of empty(); InvalidState for an undefined source.
+/// Cost: that of empty().
 template <class Out, class Elements, class... Value>
 struct LikeCreator {
   const char* function;
@@ -258,7 +258,7 @@ struct ScalarTensor {
 
   /// A 0-d STATIC tensor of a value, Float unless a type is given.
   /// Ownership: owns its memory.
-  /// Errors: as of full().
+  /// Errors: those of full().
   /// Cost: one allocation.
   /// Source: at::scalar_tensor.
   template <class... Options, IfOptions<Options...> = 0>
@@ -280,7 +280,7 @@ struct ScalarTensor {
 /// Uninitialised elements: the memory is not touched.
 /// Source: at::empty.
 TENON_CREATOR(empty, Creator, detail::Uninitialized);
-/// empty() with strides in ATen's place.
+/// empty() with the strides after the sizes, as in ATen.
 /// Source: at::empty_strided.
 TENON_CREATOR(empty_strided, StridedCreator, detail::Uninitialized);
 /// empty() of the sizes of `source`.
@@ -291,7 +291,7 @@ TENON_CREATOR(empty_like, LikeCreator, detail::Uninitialized);
 /// Source: executorch::extension::full; at::full, which takes the value's type and wraps what does
 /// not fit.
 TENON_CREATOR(full, Creator, detail::Filled, Scalar);
-/// full() with strides in ATen's place.
+/// full() with the strides after the sizes, as in ATen.
 TENON_CREATOR(full_strided, StridedCreator, detail::Filled, Scalar);
 /// full() of the sizes of `source`, and of its type unless one is given.
 /// Source: at::full_like.
@@ -300,7 +300,7 @@ TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 /// Every element is 0. Large zeros are untouched zero pages of the system.
 /// Source: at::zeros.
 TENON_CREATOR(zeros, Creator, detail::AllOf<0>);
-/// zeros() with strides in ATen's place.
+/// zeros() with the strides after the sizes, as in ATen.
 TENON_CREATOR(zeros_strided, StridedCreator, detail::AllOf<0>);
 /// zeros() of the sizes of `source`.
 /// Source: at::zeros_like.
@@ -308,7 +308,7 @@ TENON_CREATOR(zeros_like, LikeCreator, detail::AllOf<0>);
 /// Every element is 1.
 /// Source: at::ones.
 TENON_CREATOR(ones, Creator, detail::AllOf<1>);
-/// ones() with strides in ATen's place.
+/// ones() with the strides after the sizes, as in ATen.
 TENON_CREATOR(ones_strided, StridedCreator, detail::AllOf<1>);
 /// ones() of the sizes of `source`.
 /// Source: at::ones_like.

@@ -189,8 +189,8 @@ namespace detail {  // function objects
 /// DYNAMIC_BOUND; a generator, also a temporary, by default the thread's; a backend or a device, by
 /// default the thread's; `Strides{3, 1}` and `DimOrder{1, 0}`. All backends give the same numbers.
 /// Ownership: owns its memory.
-/// Errors: as of empty().
-/// Cost: as of empty(), and O(elements).
+/// Errors: those of empty().
+/// Cost: that of empty(), and O(elements).
 template <class Out, class Kind, class... Arguments>
 struct Random {
   const char* function;
@@ -228,7 +228,7 @@ struct Random {
 };
 /// Gaps between the elements are zeros on the host's heap.
 /// Ownership: owns its memory.
-/// Errors: as of the form with sizes alone.
+/// Errors: those of the form with sizes alone.
 template <class Out, class Kind, class... Arguments>
 struct RandomStrided {
   const char* function;
@@ -242,7 +242,7 @@ struct RandomStrided {
 /// Options: in any order, a type, by default the source's; a dynamism; a generator, also a
 /// temporary, by default the thread's; a backend or a device, by default the source's.
 /// Ownership: owns its memory.
-/// Errors: as of the form with sizes, and as of empty_like().
+/// Errors: those of the form with sizes, and those of empty_like().
 template <class Out, class Kind, class... Arguments>
 struct RandomLike {
   const char* function;
@@ -270,9 +270,9 @@ struct RandomLike {
 ///
 /// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate; Bool
 /// is true unless the value is 0. The parts of complex elements are independent.
-/// Options: as of randn().
+/// Options: those of randn().
 /// Ownership: owns its memory.
-/// Errors: as of empty().
+/// Errors: those of empty().
 /// Source: at::rand, executorch::extension::rand.
 ///
 /// A function, unlike the others: after `using namespace tenon` it overloads the C library's.
@@ -296,7 +296,7 @@ inline constexpr detail::Random<Result<TensorPtr>, detail::UniformKind> try_rand
 /// rand() of the sizes of `source`.
 /// Source: at::rand_like.
 TENON_RANDOM(rand_like, RandomLike, detail::UniformKind);
-/// rand() with strides in ATen's place.
+/// rand() with the strides after the sizes, as in ATen.
 TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 
 /// Normal numbers of mean 0 and variance 1, by Box and Muller's method.
@@ -308,7 +308,7 @@ TENON_RANDOM(randn, Random, detail::NormalKind);
 /// randn() of the sizes of `source`.
 /// Source: at::randn_like.
 TENON_RANDOM(randn_like, RandomLike, detail::NormalKind);
-/// randn() with strides in ATen's place.
+/// randn() with the strides after the sizes, as in ATen.
 TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 
 /// randint(low, high, sizes): each integer of [low, high) with exactly the same probability.
@@ -323,7 +323,7 @@ TENON_RANDOM(randint, Random, detail::IntegersKind, detail::DimArg, detail::DimA
 /// randint() of the sizes of `source`.
 /// Source: at::randint_like.
 TENON_RANDOM(randint_like, RandomLike, detail::IntegersKind, detail::DimArg, detail::DimArg);
-/// randint() with strides in ATen's place.
+/// randint() with the strides after the sizes, as in ATen.
 TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimArg, detail::DimArg);
 
 /// uniform(low, high, sizes): uniform in [low, high). high - low must be finite too.
@@ -335,7 +335,7 @@ TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimAr
 TENON_RANDOM(uniform, Random, detail::UniformKind, double, double);
 /// uniform() of the sizes of `source`.
 TENON_RANDOM(uniform_like, RandomLike, detail::UniformKind, double, double);
-/// uniform() with strides in ATen's place.
+/// uniform() with the strides after the sizes, as in ATen.
 TENON_RANDOM(uniform_strided, RandomStrided, detail::UniformKind, double, double);
 
 /// normal(mean, stddev, sizes): mean + stddev * randn.
@@ -346,7 +346,7 @@ TENON_RANDOM(uniform_strided, RandomStrided, detail::UniformKind, double, double
 TENON_RANDOM(normal, Random, detail::NormalKind, double, double);
 /// normal() of the sizes of `source`.
 TENON_RANDOM(normal_like, RandomLike, detail::NormalKind, double, double);
-/// normal() with strides in ATen's place.
+/// normal() with the strides after the sizes, as in ATen.
 TENON_RANDOM(normal_strided, RandomStrided, detail::NormalKind, double, double);
 
 #undef TENON_RANDOM

@@ -231,8 +231,8 @@ struct Arange {
   /// from 0, in steps of 1. Long when all arguments are integral, else Float, unless a type is
   /// given. Rounding may add or drop the last one.
   /// Ownership: owns its memory.
-  /// Errors: as of full(); InvalidArgument when the step is 0 or leads away from `end`.
-  /// Cost: as of empty(), and O(elements).
+  /// Errors: those of full(); InvalidArgument when the step is 0 or leads away from `end`.
+  /// Cost: that of empty(), and O(elements).
   /// Source: at::arange.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const tenon::Scalar& end, Options&&... options) const {
@@ -264,9 +264,9 @@ struct Iota {
   /// 0, 1, 2, … through all elements in row-major order, or along `axis`, where each element is its
   /// index there. Long unless a type is given.
   /// Ownership: owns its memory.
-  /// Errors: as of empty(); OutOfBounds for the axis; InvalidArgument when the largest value does
-  /// not fit the type.
-  /// Cost: as of empty(), and O(elements).
+  /// Errors: those of empty(); OutOfBounds for the axis; InvalidArgument when the largest value
+  /// does not fit the type.
+  /// Cost: that of empty(), and O(elements).
   /// Source: Nx.iota.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(const Dims& sizes, Options&&... options) const {
@@ -291,8 +291,8 @@ struct Eye {
   /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Float,
   /// unless a type is given.
   /// Ownership: owns its memory.
-  /// Errors: as of zeros().
-  /// Cost: as of zeros().
+  /// Errors: those of zeros().
+  /// Cost: that of zeros().
   /// Source: at::eye, Nx.eye.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(DimArg n, Options&&... options) const {

@@ -282,7 +282,7 @@ struct FromBlob {
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
   /// from_blob(blob) that also keeps a movable value, such as the memory's owner.
-  /// Options: as of from_blob(blob).
+  /// Options: those of from_blob(blob).
   /// Ownership: drops `owner` with the last user of the memory, before blob.owner.
   /// Errors: those above, and whatever moving the value throws: then nothing has been taken over,
   /// and all owners are dropped.
