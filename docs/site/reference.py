@@ -257,7 +257,7 @@ def base_name(name):
 
 def as_sentence(text):
     """A comment beside a field or an enumerator, "in elements", as a sentence; a type, "float", stays one."""
-    if re.match(r"(?!(?:bool|float|double)\b)[a-z]+(?:[ ,;:.]|$)", text):
+    if re.match(r"(?!(?:bool|float|double)\b)[a-z]+(?:[ ,;:]|$)", text):
         text = text[0].upper() + text[1:]
     return text if re.search(r"[.:]$|^[a-z]\S*$", text) else text + "."
 

@@ -25,8 +25,8 @@ namespace dlpack {
 
 /// A version of DLPack's structs.
 struct DLPackVersion {
-  uint32_t major;  ///< other layouts
-  uint32_t minor;  ///< additions
+  uint32_t major;  ///< another one is another layout, which readers refuse
+  uint32_t minor;  ///< a later one has additions, which readers may ignore
 };
 
 /// The version of exported structs.
