@@ -91,7 +91,7 @@ def declarations(env):
         if page.startswith("reference/"):
             for entry in env.get_doctree(page).findall(addnodes.desc):
                 paragraph = next((child for child in entry[-1] if isinstance(child, nodes.paragraph)), None)
-                text = "" if paragraph is None else re.split(r"(?<=\w\w[.)]) (?=[A-Z`])", paragraph.astext())[0]
+                text = "" if paragraph is None else re.split(r"(?<=\w\w[.)])\s", paragraph.astext())[0]
                 for line in entry.findall(addnodes.desc_signature):
                     if line.parent is entry:
                         parameters = "".join(part.astext() for part in line.findall(addnodes.desc_parameterlist))

@@ -38,7 +38,7 @@
     const declared = stems([...name, ...words(parameters)]);
     const all = [...declared, ...stems(words(summary))];
     if (!hasAll(all, wanted)) return 0;
-    return 20 + 20 * wanted.length / all.length + 5 * wanted.filter(word => has(declared, word)).length;
+    return 20 + 40 * wanted.length / all.length + 5 * wanted.filter(word => has(declared, word)).length;
   };
 
   const entryScore = (name, page, parameters, summary, query) => {

@@ -39,7 +39,7 @@ const EXPECTED = [
   ["who frees", "docs/ownership"],
   ["torch.save", "docs/torch_file"],
   ["no heap", "docs/embedded"],
-  ["camera", "docs/recipes_libraries"],
+  ["camera", "docs/start"],
   ["thread", "docs/threads"],
   ["opencv", "docs/recipes", "Recipes: from each library to each > OpenCV"],
   ["exceptions", "docs/errors"],
