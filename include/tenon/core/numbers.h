@@ -286,7 +286,7 @@ class complex {
   using value_type = T;
 
   complex() = default;
-  /// A number of its parts, or from any class with real() and imag(), such as std::complex.
+  /// A number of its parts, or from any class that has these as members, such as std::complex.
   constexpr complex(T real, T imag = T()) noexcept : real_(real), imag_(imag) {}
   template <class C, class = std::enable_if_t<
                          std::is_convertible_v<decltype(std::declval<const C&>().real()), T> &&
