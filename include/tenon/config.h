@@ -242,8 +242,8 @@
 
 // For functions that few including files call: as templates they are compiled only where used.
 // Otherwise code for all element types would dominate the include's compile time.
-// A [[nodiscard]] function writes template <class = void> itself: the attribute comes before
-// `inline`.
+// Not for a [[nodiscard]] function: the attribute stands between `template <class = void>` and
+// `inline`, so write these out.
 #define TENON_TEMPLATE_INLINE \
   template <class = void>     \
   inline

@@ -94,8 +94,8 @@ Error call_safely(const Call& call) noexcept {
   return error;
 }
 
-/// Calls a function that uses operator new. False if it threw std::bad_alloc, or, with
-/// TENON_HEAP=0, without calling it. Keeps the thread's last text.
+/// Calls a function that uses operator new. False if it threw std::bad_alloc. With TENON_HEAP=0
+/// always false, without the call. Keeps the thread's last text.
 template <class Call>
 bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #if !TENON_HEAP

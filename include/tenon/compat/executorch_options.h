@@ -42,7 +42,7 @@ class BackendOptions {
     std::memcpy(text.data(), value, (std::min)(std::strlen(value), text.size() - 1));
     return put(key, text);
   }
-  /// T is bool, int, or const char*, which points into this.
+  /// T is bool, int, or const char*, which points into this object.
   /// Errors: NotFound; InvalidArgument for a value of another type.
   template <class T>
   Error get_option(const char* key, T& out) const noexcept {

@@ -112,8 +112,8 @@ inline int open_shm(const char* path, ShmAccess access) noexcept {
   return ::open(path, static_cast<int>(access) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/// Removes the name of an open file that nobody has locked, if permissions allow it. False if the
-/// file is locked, or the name refers to another file.
+/// Removes the name of an open file that is not locked, if permissions allow it. False if the file
+/// is locked, or the name refers to another file.
 inline bool remove_abandoned(int fd, const struct stat& file, const char* path) noexcept {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(file, path)) return false;
   ::unlink(path);

@@ -141,7 +141,7 @@ inline std::vector<std::string> missing_aoti_functions(const AotiNeeds& needs) {
   for (const std::string& name : needs.functions) {
     if (has_aoti_function(name.c_str())) continue;
     if (!opened && starts_with(name.c_str(), "Sleef_")) {
-      opened = true;  // no library that it is linked to is known
+      opened = true;  // the model does not name the libraries that it needs
       static_cast<void>(::dlopen("libsleef.so.3", RTLD_NOW | RTLD_GLOBAL));
       if (has_aoti_function(name.c_str())) continue;
     }
