@@ -115,7 +115,8 @@ inline std::string block_text(const MemoryLeak& block) {
   return text + " (scope at " + file_name(block.file) + ":" + std::to_string(block.line) + ")";
 }
 
-/// The leaks in order, equal ones of one stack on one line. Their stacks follow, an address a line.
+/// The leaks in order; those with equal descriptions and stacks share one line. The stack follows,
+/// one address per line.
 inline std::string leaks_text(const std::vector<MemoryLeak>& leaks) {
   std::map<std::pair<std::string, std::vector<void*>>, uint64_t> counts;
   for (const MemoryLeak& leak : leaks) ++counts[{block_text(leak), leak.stack}];

@@ -86,7 +86,8 @@ class DataPtr {
   bool placeholder_ = false;
 };
 
-/// Checks that a pointer's type allows elements of `type`, the dtype of what `whose` names.
+/// Checks that a pointer's type allows elements of `type`, the dtype of the object that the error
+/// text calls `whose`.
 TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, own::ScalarType type,
                                                const char* whose) noexcept {
   if (data.is_raw() || type == data.type()) return Error::Ok;

@@ -42,7 +42,7 @@ ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
 /// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
-/// as free. The last 8 bytes are marked whole, since inline_room() has allocated all of them.
+/// as free. The last 8 bytes are marked completely, since inline_room() has allocated all of them.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter ||
       tensor.data == nullptr) {
