@@ -10,11 +10,11 @@
 #include <cstddef>  // defines __GLIBCXX__ and _LIBCPP_VERSION, for the thread check below
 #include <cstdint>  // defines __GLIBC__, if that is the C library
 
-/// TENON_PORTABLE=1: the headers use standard C++17 alone, but for #pragma once. Kernels are then
-/// plain loops; docs/platforms.md says what else differs. The default where the compiler is neither
-/// GCC nor Clang.
+/// TENON_PORTABLE=1: the headers use only standard C++17 and #pragma once. Kernels are then plain
+/// loops; for other differences see docs/platforms.md. The default for compilers other than GCC and
+/// Clang.
 #if !defined(TENON_PORTABLE)
-#if defined(__GNUC__) || defined(__clang__)  // Clang defines both, but for MSVC's headers
+#if defined(__GNUC__) || defined(__clang__)  // Clang defines both, except in MSVC mode
 #define TENON_PORTABLE 0
 #else
 #define TENON_PORTABLE 1

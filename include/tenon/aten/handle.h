@@ -351,8 +351,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return kept == nullptr || fields(tensor).ownership == Ownership::View ? nullptr : &kept->deleter;
 }
 
-/// The deleter of the tensor's memory (for a view, its base's) if nobody else holds that memory;
-/// else null.
+/// The deleter of the tensor's memory (for a view, its base's) if no other tensor or export holds
+/// the memory; else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   const c10::Storage& storage = storage_of(tensor);
   ImplFields* const kept = fields_behind(storage);

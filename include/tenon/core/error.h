@@ -344,7 +344,7 @@ TENON_END_NAMESPACE
 ///
 /// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). More
 /// than one statement: an `if` around it needs braces. `lhs` must not have commas outside of round
-/// brackets: write auto. A lambda with it says what it returns, `-> Error`.
+/// brackets: write auto. A lambda with it must declare its result, `-> Error`.
 #define TENON_ASSIGN(lhs, ...)                                                                     \
   TENON_DETAIL_MAY_COUNT                                                                           \
   TENON_DETAIL_ASSIGN(TENON_DETAIL_NUMBERED(tenon_result_, __COUNTER__), lhs, (__VA_ARGS__))

@@ -170,7 +170,8 @@ TENON_ALWAYS_INLINE auto part(const T& value) noexcept {
     return static_cast<size_t>(value);
   }
 }
-/// What is passed: the part, or the address of an OtherPart, which lives until the call ends.
+/// Converts a part to an argument: the part itself, or the address of an OtherPart, which lives
+/// until the call ends.
 template <class T>
 TENON_ALWAYS_INLINE T pass(const T& made) noexcept {
   return made;

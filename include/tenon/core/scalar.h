@@ -124,8 +124,8 @@ class Scalar {
     return Scalar(convert<T>()).keeps(*this);
   }
 
-  /// Whether this is `value` converted without loss but for rounding of floating values. Finite
-  /// must not become infinite or NaN, nor infinity NaN.
+  /// Whether this is `value` converted without loss, except that floating values may be rounded. A
+  /// finite value must not become infinite or NaN, nor infinity NaN.
   bool keeps(const Scalar& value) const noexcept {
     if (isIntegral(true)) {
       if (!value.isIntegral(true)) return real_part() == value.real_;

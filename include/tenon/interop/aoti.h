@@ -255,7 +255,7 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     return Error::Ok;
   }
-  /// Whether an output that nobody set is memory that will be written to again: a set tensor's, or
+  /// Whether an output that was not set is memory that will be written to again: a set tensor's, or
   /// the model's own.
   bool is_lent(Outputs& outputs, size_t i, Span<const EValue> inputs) const noexcept {
     const EValue& value = outputs.values()[i];

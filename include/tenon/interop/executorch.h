@@ -275,7 +275,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   /// Makes the methods' shared memory: the largest amount that any method plans.
   Error make_arenas() {
     if (!options_.share_arenas || arenas_.size() != 0) return Error::Ok;
-    constexpr size_t kShared = 2;  // only the export knows what memories beyond these mean
+    constexpr size_t kShared = 2;  // the meaning of further memories is defined by the export
     int64_t nbytes[kShared] = {-1, -1};
     for (size_t method = 0; method < methods_.size(); ++method) {
       const auto meta = program_->method_meta(name_of(method));

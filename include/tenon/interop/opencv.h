@@ -103,7 +103,7 @@ inline Error describe_mat(const cv::Mat& mat, MatChannels channels, ScalarType& 
   return Error::Ok;
 }
 
-/// What Mats over a tensor's memory refer to: OpenCV's record of the memory, in one block with its
+/// OpenCV's record of a tensor's memory, to which Mats over the memory refer, and the record's
 /// allocator, which releases both. OpenCV's Python binding has such an allocator.
 struct LentMat final : cv::MatAllocator {
   LentMat(void* data, size_t nbytes, MemoryHold&& held) : record(this), hold(std::move(held)) {

@@ -120,7 +120,8 @@ inline bool remove_abandoned(int fd, const struct stat& file, const char* path) 
   return true;
 }
 
-/// What a tensor over shared memory releases: a descriptor, a mapping and its ownership of a name.
+/// The deleter of a tensor over shared memory: unmaps the memory, closes the descriptor, and
+/// removes the name unless another owner is left.
 struct ShmSegment {
   int fd;
   void* base = nullptr;

@@ -315,8 +315,8 @@ struct BlockConversion : Conversion {
     int64_t width = length < most ? length : most;
     const auto distance = [](int64_t stride) { return stride < 0 ? -stride : stride; };
     if (by_row && (distance(p.in_step_j) < distance(p.in_step_i) || p.out_step_j < p.out_step_i)) {
-      // At least as many rows as smaller elements fit a cache line: these may be consecutive across
-      // rows.
+      // At least as many rows as a cache line holds of the smaller elements: these may be
+      // consecutive across rows.
       int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
       if (least < 1) least = 1;  // blocks may be smaller than a row
       if (least < width) width = least < kStepElements ? least : least & -kStepElements;

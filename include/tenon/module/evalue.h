@@ -91,7 +91,7 @@ class EValue {
     return has_list() && list_->copy != nullptr ? list_->copy(*this, copy) : Error::Ok;
   }
 
-  /// What it holds.
+  /// The kind of the value.
   ValueKind kind() const noexcept { return kind_; }
   /// Whether it holds a value of that kind; isScalar(): an Int, a Double or a Bool. @{
   bool isNone() const noexcept { return kind() == ValueKind::None; }

@@ -51,7 +51,7 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 /// tensors of a range, and change the length of a random-access range. Allocates nothing.
 class TensorArgs {
  public:
-  /// What for_each() calls.
+  /// The type of for_each()'s argument.
   using Function = detail::FunctionRef<Error(size_t i, const ConstTensorArg& tensor)>;
 
   TensorArgs(const TensorArgs&) = delete;

@@ -119,8 +119,8 @@ Out flatten(const char* function, const TensorArg& source, int64_t start_dim, in
 /// The tensor itself if it is contiguous, else a row-major copy in the same backend, or on the CPU
 /// for pinned and managed memory without a backend.
 ///
-/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that nobody can
-/// reach), OutOfMemory.
+/// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (memory that neither the
+/// host nor a backend can reach), OutOfMemory.
 /// Source: at::Tensor::contiguous.
 template <class = void>
 Tensor contiguous(ConstTensorArg tensor) {

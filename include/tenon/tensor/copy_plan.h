@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// What run() needs: the layouts and types that the plan was made for, and the prepared plan.
+/// The data for run(): the layouts and types that the plan was made for, and the prepared plan.
 struct KeptCopy {
   Layout dst;
   Layout src;

@@ -152,8 +152,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return holder.base == nullptr ? &holder.deleter : nullptr;
 }
 
-/// The deleter of the tensor's memory (of its base, for a view) if nobody else holds that memory;
-/// else null.
+/// The deleter of the tensor's memory (for a view, its base's) if no other tensor or export holds
+/// the memory; else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   if (tensor.tensor().use_count() != 1) return nullptr;
   const TensorImplPtr& base = fields(tensor).base;

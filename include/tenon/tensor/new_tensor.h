@@ -162,7 +162,7 @@ TENON_TEMPLATE_INLINE Error make_owner(const TensorArg& source,
   owner = std::shared_ptr<const void>(held, std::move(release), NodeAllocator<char, kSize>(block));
   return Error::Ok;
 }
-/// Whether hold_in() can recognise an owner from make_owner(), which takes RTTI.
+/// Whether hold_in() can recognise an owner from make_owner(), which needs RTTI.
 #if defined(__cpp_rtti)
 inline constexpr bool kKnowsOwners = true;
 #else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// for_blob and from_blob: tensors over memory that somebody else allocated.
+// for_blob and from_blob: tensors over memory that the caller provides.
 #pragma once
 
 #include "tenon/tensor/make.h"

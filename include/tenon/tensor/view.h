@@ -60,7 +60,7 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
     return detail::view_of_shape<Result<Tensor>>("try_" #name, t, shape); \
   }
 
-/// The same elements in the same order, with other sizes. One size may be -1, which is then
+/// A view of the elements in their order, with other sizes. One size may be -1, which is then
 /// computed.
 ///
 /// Never copies. Without sizes: a view of the whole tensor, which shares only the elements; share()

@@ -120,9 +120,9 @@ cudaError_t call_beside_captures(const Call& call) noexcept {
 /// How a backend frees CUDA's resources.
 class CudaReleases {
  public:
-  /// Makes a call, and retries it once: CUDA's calls also return errors of earlier work. Reports an
-  /// error once per code, since after a kernel's fault all calls fail alike, and not if the context
-  /// is gone. Keeps the thread's last error.
+  /// Makes a call, and retries it once: CUDA's calls also return errors of earlier work. Reports
+  /// each error code only once, since after a kernel's fault all calls fail with one code; reports
+  /// nothing if the context is gone. Keeps the thread's last error.
   template <class Call>
   void run(const Call& call) noexcept {
     const LastError before = last_error();

@@ -346,7 +346,7 @@ class OutputFile {
     aside_ = static_cast<char*>(std::malloc(folder + kNameRoom));
     if (aside_ == nullptr) return file_error("cannot write", ENOMEM);
     std::memcpy(aside_, target_, folder);
-    // Until the file has the old one's permissions nobody else may open it.
+    // Until the file has the old one's permissions, only this user may open it.
     const mode_t mode = old != nullptr ? 0600 : 0666;
     int descriptor = -1;
     // Another thread may have taken the name, or a process that died may have left it.

@@ -90,7 +90,7 @@ class AotiIndexing {
   const Dims& shape() const noexcept { return shape_; }
 
   /// torch's order of the result's dimensions, innermost first, from the operands' strides. `first`
-  /// has those of another operand, which counts before the indices.
+  /// is null or the strides of another operand, which comes before the indices.
   std::vector<size_t> order(const Tensor& self, const AotiDims* first) const {
     const auto item = static_cast<int64_t>(elementSize(self.scalar_type()));
     std::vector<AotiDims> operands;

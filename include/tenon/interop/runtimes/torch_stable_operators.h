@@ -124,8 +124,8 @@ struct AtenOperator {
   const char* schema;
   Error (*run)(Span<const EValue> inputs, std::vector<EValue>& outputs);
 };
-/// Provides an operator that is used if nobody registers one. The first of a name stays until the
-/// program ends. Errors: those of a schema; OutOfMemory.
+/// Provides a default for an operator that is not registered. The first one of a name stays until
+/// the program ends. Errors: those of a schema; OutOfMemory.
 inline Error provide_operator(std::string_view schema, TorchOperator run) {
   StableCall made;
   StableSchema read;
@@ -144,8 +144,8 @@ inline Error provide_operators(Span<const AtenOperator> all) {
   return Error::Ok;
 }
 
-/// The schema is null if the operator is not defined; there is no implementation if none is for the
-/// CPU.
+/// The schema is null if the operator is not defined; the implementation is empty if none is for
+/// the CPU.
 inline StableCall look_up_stable(std::string_view name) {
   StableCall found;
   StableOperators& operators = stable_operators();
