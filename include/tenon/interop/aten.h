@@ -250,7 +250,7 @@ struct FromAten {
 /// Devices: to_c10(); a Meta tensor stays one. Nothing is synchronised.
 /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
 /// dtype or device for which this libtorch has no strided tensors); OutOfMemory. Exceptions of
-/// libtorch become one of these.
+/// libtorch are converted to one of these.
 /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
 /// Cost: four allocations, O(rank).
 /// Source: at::from_blob.

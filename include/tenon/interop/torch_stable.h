@@ -6,7 +6,7 @@
 
 #include <torch/csrc/stable/library.h>
 #include <torch/csrc/stable/tensor.h>
-// First, since tenon declares some of its functions too.
+// torch's headers come first, since tenon declares some of their functions too.
 
 #include <optional>
 #include <utility>

@@ -208,14 +208,14 @@ TENON_ALWAYS_INLINE void clear_upper_halves() noexcept {
 #endif
 }
 
-/// After a baseline loop that is called directly: with -march=native it uses AVX.
+/// Call this after a baseline loop that was called directly: with -march=native, it uses AVX.
 TENON_ALWAYS_INLINE void clear_after_baseline() noexcept {
 #if defined(__AVX__) && !TENON_PORTABLE
   clear_upper_halves();
 #endif
 }
 
-/// After functions for the set in use.
+/// Call this after functions for the instruction set in use.
 inline void clear_after_variants() noexcept {
   isa() >= Isa::Avx2 ? clear_upper_halves() : clear_after_baseline();
 }

@@ -118,7 +118,8 @@ using PieceUse = FunctionRef<bool(const char* const* sides, int64_t count)>;
 TENON_TEMPLATE_INLINE TENON_NOINLINE bool read_pieces(const ElementPlan& plan, bool both,
                                                       const PieceUse& use) noexcept {
   constexpr ptrdiff_t kLongRow = 512;  // bytes; shorter ones are gathered
-  // With the lines that they are gathered from, two sides of 8192 would fill the smallest cache.
+  // Two sides of 8192 bytes, with the cache lines that they are gathered from, would fill the
+  // smallest cache.
   constexpr ptrdiff_t kBytes = TENON_BARE_METAL ? 256 : 16384;
   const ptrdiff_t room = !both ? kBytes : TENON_BARE_METAL ? kBytes / 2 : kBytes / 4;
   alignas(TENON_BARE_METAL ? 16 : 64) char rooms[static_cast<size_t>(kBytes)];

@@ -340,7 +340,7 @@ TENON_TEMPLATE_INLINE Error deallocate(const TensorArg& t, Deallocation& done) n
 ///
 /// Returns an outcome, as in Nx, and not an Error. It is InUse, and nothing has changed, while
 /// views, Blobs or exports use the memory; for a view, also while its source does. Runs the
-/// deleter. Memory borrowed by a raw pointer is only forgotten. Data of up to 1 KiB on the host's
+/// deleter. Memory borrowed by a raw pointer is not released. Data of up to 1 KiB on the host's
 /// heap, or in a backend that keeps metadata, shares a block with the metadata and is freed with
 /// it.
 /// Errors: InvalidState for an undefined tensor.

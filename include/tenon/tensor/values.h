@@ -303,8 +303,8 @@ TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(ConstTensorArg t) noexcept {
 }
 
 /// The mean and the population's standard deviation, computed in double as Summary does. NaN
-/// without elements or with a NaN among them, as in NumPy. With an infinity, that is the mean, and
-/// the deviation is NaN. The try_ form returns a Result.
+/// without elements or with a NaN among them, as in NumPy. With an infinite
+/// element the mean is infinite, and the deviation NaN. The try_ form returns a Result.
 ///
 /// Cost: that of Summary::add().
 /// Errors: those of Summary::add().

@@ -83,8 +83,8 @@ inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callb
 /// that an object which refers to a tensor over its own memory is freed. Memory that has other
 /// owners too, in Python or in C++, is not shown: the collector cannot see those references.
 ///
-/// A buffer's exporter is shown only if its type allows derived types, as bytearray does. CPython
-/// clears a memoryview and similar types, which do not, and PyBuffer_Release() would then crash.
+/// A buffer's exporter is shown only if its type allows derived types, as bytearray does. Others,
+/// such as a memoryview, CPython clears, and PyBuffer_Release() would then crash.
 ///
 /// There is no tp_clear, as for tuples: a cycle has another member, which can be cleared.
 inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) noexcept {
