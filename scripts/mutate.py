@@ -101,6 +101,7 @@ MORE_TESTS = {
     "interop/python/tensor_object.h": ["interop/python/tensor_type_test.py", "interop/python_test.py"],
     "interop/python/tensor_type.h": ["interop/python_test.py", "interop/python/capsule_test.py",
                                      "interop/python/test_numpy.py"],
+    "kernels/cast_steps.h": ["kernels/convert_block_test.cpp"],
     "kernels/copy_elements.h": ["kernels/convert_block_test.cpp", "kernels/read_elements_test.cpp", "tensor/copy_test.cpp",
                                 "kernels/normalize_test.cpp"],
     "kernels/dispatch.h": ["kernels/vector_test.cpp", "kernels/parallel_test.cpp", "kernels/copy_elements_test.cpp",

@@ -16,23 +16,6 @@ struct Derived : Base {
 };
 }  // namespace
 
-TEST_CASE("array_ref: a span refers to the elements of what it was made from") {
-  int array[] = {1, 2, 3};
-  std::vector<int> vector = {4, 5};
-  std::array<int, 4> fixed = {6, 7, 8, 9};
-
-  CHECK(Span<int>(array + 1, 2).front() == 2);
-  CHECK(Span<int>(vector).data() == vector.data());
-  CHECK(Span<int>(vector).size() == 2);
-  CHECK(Span<int>(fixed).data() == fixed.data());
-  CHECK(Span<int>(fixed).size() == 4);
-
-  const std::vector<int> constant = {1};
-  CHECK(ArrayRef<int>(constant).data() == constant.data());
-  CHECK(ArrayRef<int>(vector).data() == vector.data());
-  CHECK(ArrayRef<int>(Span<int>(vector)).data() == vector.data());
-}
-
 TEST_CASE("array_ref: equality compares the elements, not the addresses") {
   const int a[] = {1, 2, 3};
   const int b[] = {1, 2, 3};

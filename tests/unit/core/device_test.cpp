@@ -51,6 +51,7 @@ TEST_CASE("device: types have DLPack's numbers, a name, and are readable by the 
     CHECK(static_cast<int>(row.type) == row.number);
     CHECK(std::string(toString(row.type)) == row.name);
     CHECK(Device(row.type).is_host_accessible() == row.host_accessible);
+    CHECK(Device(row.type).is_cuda() == (row.type == DeviceType::CUDA));
   }
   CHECK(std::string(toString(static_cast<DeviceType>(5))) == "unknown");
 }
@@ -76,6 +77,7 @@ TEST_CASE("device: any other text is an error that quotes it") {
     RAISES(InvalidArgument, "\"" + std::string(text) + "\" is not a device", Device(text));
   }
   RAISES(InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
+  RAISES(InvalidArgument, "index 1 of cpu; the CPU has only index 0", Device(DeviceType::CPU, 1));
   RAISES(InvalidArgument, "\"with a zero inside\" is not", Device(std::string("cpu\0:1", 6)));
   const char* const nothing = nullptr;
   RAISES(InvalidArgument, "\"\" is not a device", Device(nothing));

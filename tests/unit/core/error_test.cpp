@@ -194,4 +194,19 @@ TEST_CASE("error: TENON_TRY may be nested, and return a Result with its text") {
   CHECK(users::nested(Error::InUse).message() == std::string("InUse"));  // with no text of its own
 }
 
+TEST_CASE("error: TENON_DCHECK raises where checks are on and evaluates nothing elsewhere") {
+  int conditions = 0;
+  const auto check = [&] {
+    TENON_DCHECK((++conditions, false), Error::OutOfBounds, "debug only");
+    return 0;
+  };
+#if TENON_IS_CHECKED
+  RAISES(OutOfBounds, "debug only", check());
+  CHECK(conditions == 1);
+#else
+  check();
+  CHECK(conditions == 0);
+#endif
+}
+
 }  // namespace error_test

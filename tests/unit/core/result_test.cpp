@@ -143,7 +143,6 @@ TEST_CASE("result: value_or gives the value, or the other, also of what only mov
   CHECK(failed.value_or(1) == 1);
   CHECK(half_of(8).value_or(1) == 4);
   CHECK(half_of(7).value_or(short{1}) == 1);
-  Result<std::string> text = std::string("a text");
   Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
   CHECK(*std::move(pointer).value_or(nullptr) == 5);
   Result<std::unique_ptr<int>> none = fail(Error::NotFound, "none");

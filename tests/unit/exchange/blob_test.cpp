@@ -39,9 +39,6 @@ namespace {
 
 Vector list_of(const Dims& dims) { return Vector(dims.begin(), dims.end()); }
 
-// An address that faults when it is read.
-void* const kDevicePointer = reinterpret_cast<void*>(uintptr_t{4096});
-
 }  // namespace
 
 TEST_CASE("as_view: makes empty strides dense, and keeps others, the device and null data") {
@@ -447,8 +444,6 @@ TEST_CASE("from_blob: blob.owner is kept as long as the memory is in use, the bl
   t.reset();
   CHECK(calls == 1);
 }
-
-namespace {}  // namespace
 
 // A promise of docs/guarantees.md.
 TEST_CASE("from_blob: after an error each owner has been dropped once") {

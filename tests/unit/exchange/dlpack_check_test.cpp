@@ -91,6 +91,8 @@ TEST_CASE("check_dlpack: one violation is named with its values") {
       {14, 8, 1}, as_is);
   check("NotSupported: there is no element type for DLPack's code 2 with 32 bits and 0 lanes",
         {2, 32, 0}, as_is);
+  check("NotSupported: tenon knows no device type 5", kFloat32,
+        [](dlpack::DLTensor& t) { t.device.device_type = 5; });
   check("InvalidArgument: the device index is -1", kFloat32, [](dlpack::DLTensor& t) {
     t.device = {2, -1};
   });
@@ -154,6 +156,20 @@ TEST_CASE("check_dlpack: every violation is there, the first is from_dlpack's er
   CHECK(refused.error() == all[0].error);
   CHECK(refused.message() == "try_from_dlpack: " + all[0].message);
   CHECK(lent.released == 1);
+}
+
+TEST_CASE("check_dlpack: of another major version it reads nothing but that") {
+  Lent<> lent(memory, kFloat32, {2});
+  lent.tensor().ndim = 64;
+  lent.tensor().shape = lent.tensor().strides = reinterpret_cast<int64_t*>(uintptr_t{8});
+  for (const dlpack::DLPackVersion version :
+       {dlpack::DLPackVersion{2, 7}, dlpack::DLPackVersion{0, 8}}) {
+    lent.managed.version = version;
+    const std::string text = std::to_string(version.major) + "." + std::to_string(version.minor);
+    CHECK(found(lent.get()) ==
+          Texts{"NotSupported: the struct is of DLPack " + text + ", expected version 1"});
+  }
+  CHECK(lent.released == 0);
 }
 
 }  // namespace dlpack_check_test

@@ -164,25 +164,6 @@ TEST_CASE("round trip: an edited struct is checked as any other, and released on
     }
     CHECK(released == 1);
   }
-  // Another deleter is another library's.
-  static Managed* inner = nullptr;
-  static int calls = 0;
-  TensorPtr t = make_tensor_ptr({1, 2});
-  inner = to_dlpack(t);
-  Managed copy = *inner;
-  copy.deleter = [](Managed*) {
-    ++calls;
-    DLPackDeleter()(inner);
-  };
-  TensorPtr back = from_dlpack(&copy);
-  CHECK(ownership(back) == Ownership::Adopted);
-  back.reset();
-  CHECK(calls == 1);
-  // What is not aligned for its elements is copied, tenon's own too.
-  alignas(8) char bytes[12] = {};
-  const TensorPtr odd = from_blob(static_cast<void*>(bytes + 1), {2}, ScalarType::Int);
-  CHECK(ownership(from_dlpack(to_dlpack(odd))) == Ownership::Owned);
-  CHECK(try_from_dlpack(to_dlpack(odd), false).error() == Error::NotSupported);
 }
 
 TEST_CASE("round trip: other memory in a blob or struct is not the tensor's, which is its owner") {

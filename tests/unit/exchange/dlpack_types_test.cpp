@@ -109,6 +109,32 @@ TEST_CASE("dlpack types: structs, version and flags are dlpack.h's") {
 }
 
 #if defined(DLPACK_MAJOR_VERSION)
+
+TEST_CASE("dlpack types: a dlpack.h has the same structs, flags and codes") {
+  CHECK(DLPACK_MAJOR_VERSION == 1);
+  CHECK(tensor_offsets<::DLTensor>() == tensor_offsets<tenon::dlpack::DLTensor>());
+  CHECK(legacy_offsets<::DLManagedTensor>() == legacy_offsets<Legacy>());
+  CHECK(versioned_offsets<::DLManagedTensorVersioned>() == versioned_offsets<Versioned>());
+  CHECK(DLPACK_FLAG_BITMASK_READ_ONLY == tenon::dlpack::kDLPackReadOnly);
+  CHECK(DLPACK_FLAG_BITMASK_IS_COPIED == tenon::dlpack::kDLPackIsCopied);
+  CHECK(tests::Longs{::kDLInt, ::kDLUInt, ::kDLFloat, ::kDLBfloat, ::kDLComplex, ::kDLBool} ==
+        tests::Longs{tenon::dlpack::kDLInt, tenon::dlpack::kDLUInt, tenon::dlpack::kDLFloat,
+                     tenon::dlpack::kDLBfloat, tenon::dlpack::kDLComplex, tenon::dlpack::kDLBool});
+#if DLPACK_MINOR_VERSION >= 1
+  CHECK(tests::Longs{::kDLFloat8_e4m3fn, ::kDLFloat8_e4m3fnuz, ::kDLFloat8_e5m2,
+                     ::kDLFloat8_e5m2fnuz} ==
+        tests::Longs{tenon::dlpack::kDLFloat8_e4m3fn, tenon::dlpack::kDLFloat8_e4m3fnuz,
+                     tenon::dlpack::kDLFloat8_e5m2, tenon::dlpack::kDLFloat8_e5m2fnuz});
+#endif
+#if DLPACK_MINOR_VERSION >= 3
+  CHECK(tests::Longs{::kDLFloat8_e8m0fnu, ::kDLFloat6_e2m3fn, ::kDLFloat6_e3m2fn,
+                     ::kDLFloat4_e2m1fn} ==
+        tests::Longs{tenon::dlpack::kDLFloat8_e8m0fnu, tenon::dlpack::kDLFloat6_e2m3fn,
+                     tenon::dlpack::kDLFloat6_e3m2fn, tenon::dlpack::kDLFloat4_e2m1fn});
+  CHECK(DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED == tenon::dlpack::kDLPackIsSubbyteTypePadded);
+  CHECK(exchange_offsets<::DLPackExchangeAPI>() == exchange_offsets<Exchange>());
+#endif
+}
 #endif
 
 }  // namespace dlpack_types_test

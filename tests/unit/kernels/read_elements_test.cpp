@@ -180,25 +180,4 @@ TEST_CASE("read: tiles of two memories have each pair of elements once") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("read: the first piece of tiles has the first elements, also beside a short tile") {
-  std::vector<int32_t> memory = numbers<int32_t>(40000);
-  for (const int64_t w : {64, 65, 127, 128, 191}) {
-    const Layout rows{0, {200, w}, {w, 1}};
-    const Layout columns{0, {200, w}, {1, 200}};
-    for (const bool turns : {false, true}) {
-      ElementPlan plan;
-      begin_plan(plan, view_of(memory, turns ? columns : rows),
-                 view_of(memory, turns ? rows : columns), tenon::CastMode::Checked);
-      merge_dims(plan, -1);
-      int32_t first[] = {-1, -1};
-      CHECK_FALSE(read_tiles(plan, [&](const char* const* sides, int64_t) noexcept {
-        for (int k = 0; k < 2; ++k) first[k] = load_element<int32_t>(sides[k], 0);
-        return false;
-      }));
-      CHECK(first[0] == 0);
-      CHECK(first[1] == 0);
-    }
-  }
-}
-
 }  // namespace read_elements_test

@@ -11,20 +11,6 @@ using namespace tenon;
 using tenon::detail::DataPtr;
 using namespace tests;
 
-TEST_CASE("access: errors name the function and what is wrong") {
-  auto t = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  RAISES(InvalidType, "const_data_ptr: asked for Int, but the tensor's dtype is Float",
-         const_data_ptr<int32_t>(t));
-  RAISES(InvalidArgument, "is_aligned: 0", is_aligned(t, 0));
-  RAISES(InvalidArgument, "item: 1.5 does not fit Int", item<int32_t>(make_tensor_ptr(1.5)));
-  int32_t data[1] = {};
-  auto device_tensor = for_blob(data, {1}).device("cuda:1").make_tensor_ptr();
-  CHECK(device(device_tensor) == Device("cuda:1"));
-  CHECK(const_data_ptr(device_tensor) == data);
-  RAISES(NotSupported, "cuda:1", const_data_ptr<int32_t>(device_tensor));
-  RAISES(NotSupported, "item: the tensor is on cuda:1", item<int32_t>(device_tensor));
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("access: the try_ forms give the elements, or the error by their own names") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {0, 1, 2, 3, 4, 5});

@@ -129,16 +129,6 @@ TEST_CASE("copy_: of two backends the destination's is asked, then the source's,
   CHECK(two.a.faults + two.b.faults == 0);
 }
 
-TEST_CASE("copy_: two backends of one device are strangers all the same") {
-  CountingBackend a("a");
-  CountingBackend b("b");
-  const TensorPtr to = zeros({3, 2}, kInt, b);
-  CHECK(copy_(to, transpose(matrix(a), 0, 1)) == Error::Ok);
-  CHECK(a.calls["copy"] + b.calls["copy"] == 0);
-  CHECK(fetched<int32_t>(to) == Ints{0, 3, 1, 4, 2, 5});
-  CHECK(a.faults + b.faults == 0);
-}
-
 TEST_CASE("copy_: large blocks go between backends in pieces") {
   Two two;
   two.a.set_all(Answer::NotSupported);

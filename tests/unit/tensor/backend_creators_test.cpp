@@ -121,21 +121,4 @@ TEST_CASE("backend: what is like a tensor is where that is, scope or not") {
   CHECK(&backend_of(clone_tensor_ptr(t, host_backend())) == &host_backend());
 }
 
-TEST_CASE("backend: with a pointer and a deleter, that is what releases it, once") {
-  MinimalBackend b;
-  Calls calls;
-  void* const p = b.allocate(8, 64);
-  {
-    const TensorPtr t = from_blob(p, {2}, kFloat, calls.deleter(), kStatic, b);
-    CHECK(&backend_of(t) == &b);
-    CHECK(ownership(t) == Ownership::Adopted);
-    CHECK(b.live_blocks() == 1);
-  }
-  CHECK(calls.count == 1);
-  CHECK(calls.argument == p);
-  CHECK(b.live_blocks() == 0);
-  CHECK(b.calls["deallocate"] == 0);
-  b.deallocate(p, 8);
-}
-
 }  // namespace backend_creators_test

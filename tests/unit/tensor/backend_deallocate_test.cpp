@@ -225,19 +225,4 @@ TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or 
   CHECK(released == 2);
 }
 
-TEST_CASE("backend_deallocate: of a view, the deleter of what it views may use the view") {
-  TensorPtr view;
-  int released = 0;
-  float data[2] = {1, 2};
-  {
-    const TensorPtr base = from_blob(data, {2}, ScalarType::Float, [&](void*) {
-      ++released;
-      CHECK(backend_deallocate(view) == Deallocation::AlreadyDeallocated);
-    });
-    view = make_tensor_ptr(*base, {1});
-  }
-  CHECK(backend_deallocate(view) == Deallocation::Ok);
-  CHECK(released == 1);
-}
-
 }  // namespace backend_deallocate_test

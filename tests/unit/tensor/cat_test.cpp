@@ -99,7 +99,6 @@ TEST_CASE("cat, stack: take brace lists of handles and temporaries, and ranges")
   std::vector<TensorPtr> pointers;
   pointers.push_back(clone_tensor_ptr(a));
   pointers.push_back(clone_tensor_ptr(b));
-  std::array<TensorPtr, 2> array = {clone_tensor_ptr(a), clone_tensor_ptr(b)};
   const TensorPtr old_array[] = {clone_tensor_ptr(a), clone_tensor_ptr(b)};
   const std::vector<Tensor> tensors = {*a, b};
   const TensorPtr results[] = {

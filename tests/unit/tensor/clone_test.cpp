@@ -77,6 +77,20 @@ TEST_CASE("clone: of pinned or managed memory needs a backend that has some", "[
   CHECK(backend.blocks == 0);
 }
 
-namespace {}  // namespace
+TEST_CASE("clone: a backend may change the source while it allocates, but for its sizes") {
+  CallingBackend backend;
+  const auto dynamic = TensorShapeDynamism::DYNAMIC;
+  auto source = full({400}, 7, ScalarType::Int, dynamic, host_backend());
+  backend.use = [&] { CHECK(resize_tensor_ptr(source, {2}) == Error::Ok); };
+  RAISES(InvalidState, "clone_tensor_ptr: the source tensor was changed meanwhile",
+         clone_tensor_ptr(source, backend));
+  CHECK(backend.live_blocks() == 0);
+
+  backend.use = [&] { CHECK(reserve_tensor_ptr(source, 100000) == Error::Ok); };
+  CHECK(values<int32_t>(clone_tensor_ptr(source, backend)) == Ints(2, 7));
+  backend.use = [&] { CHECK(backend_deallocate(source) == Deallocation::Ok); };
+  RAISES(InvalidState, "was deallocated", clone_tensor_ptr(source, backend));
+  CHECK(backend.live_blocks() == 0);
+}
 
 }  // namespace clone_test

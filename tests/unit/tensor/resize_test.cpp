@@ -417,4 +417,13 @@ TEST_CASE("resize: a backend can neither grow nor deallocate the tensor while it
   }
 }
 
+TEST_CASE("resize: a tensor that a backend makes STATIC while it allocates does not grow") {
+  CallingBackend backend;
+  auto t = full({1}, 7, ScalarType::Int, kDynamic, backend);
+  backend.use = [&] { CHECK(resize_tensor_ptr(t, {}) == Error::Ok); };
+  CHECK_RETURNS(Error::InvalidState, "changed meanwhile", resize_tensor_ptr(t, {1000}));
+  CHECK(t->dim() == 0);
+  CHECK(values<int32_t>(t) == Ints{7});
+}
+
 }  // namespace resize_test

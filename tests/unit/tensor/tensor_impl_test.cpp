@@ -41,20 +41,6 @@ TEST_CASE("tensor_impl: its accessors say what it was made with") {
   RAISES(OutOfBounds, "size: dimension 2", impl.size(2));
 }
 
-TEST_CASE("tensor_impl: without data it is a placeholder until set_data") {
-  const int64_t sizes[] = {2};
-  TensorImpl impl(ScalarType::Float, 1, sizes);
-  CHECK_FALSE(impl.has_data());
-  CHECK(impl.data() == nullptr);
-  CHECK(impl.data<float>() == nullptr);
-  float data[2] = {};
-  impl.set_data(data);
-  CHECK(impl.has_data());
-  CHECK(impl.data<float>() == data);
-  const int64_t nothing[] = {0};
-  CHECK(TensorImpl(ScalarType::Float, 1, nothing).has_data());
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("tensor_impl: a typed pointer has the type given, raw bytes any") {
   int32_t ints[] = {1, 2};

@@ -161,12 +161,12 @@ TEST_CASE("tensor: is_alias_of is true for the same impl and for views of one ow
   auto a = make_tensor({4}, {1, 2, 3, 4});
   const Tensor copy = a;
   auto view = make_tensor(a, {2});
-  auto other_view = make_tensor(view, {1}, {}, {}, 1);
   auto b = make_tensor({4}, {1, 2, 3, 4});
   CHECK(a.is_alias_of(a));
   CHECK(a.is_alias_of(copy));
   CHECK(a.is_alias_of(view));
   CHECK(view.is_alias_of(a));
+  CHECK_FALSE(a.is_alias_of(b));
   ATEN_LACKS(CHECK_FALSE(a.is_alias_of(Tensor()));)
 }
 
@@ -213,6 +213,16 @@ TEST_CASE("tensor: a deleter that runs when a handle is assigned to sees what it
   const Tensor& itself = same;
   same = itself;
   CHECK(same.is_alias_of(other));
+}
+
+TEST_CASE("tensor: nbytes counts the elements, not gaps; is_aligned looks at element 0") {
+  alignas(64) float data[32] = {};
+  CHECK(is_aligned(from_blob(data, {2}), 64));
+  CHECK(is_aligned(from_blob(data + 1, {2}), 4));
+  CHECK_FALSE(is_aligned(from_blob(data + 1, {2}), 8));
+  ATEN_LACKS(RAISES(InvalidArgument, "is_aligned: 0", from_blob(data, {2})->is_aligned(0));)
+  CHECK(from_blob(data, {2, 2}, {4, 1})->nbytes() == 16);
+  CHECK(from_blob(data, {100, 2}, {0, 1})->nbytes() == 800);
 }
 
 }  // namespace tensor_test

@@ -76,6 +76,9 @@ TEST_CASE("view: dimensions out of range are refused, rank 0 passes for rank 1 i
   const std::string two = ": dimension 2 is out of range for a tensor of 2 dimensions";
   RAISES(OutOfBounds, "flatten" + two, flatten(t, 2));
   RAISES(OutOfBounds, "transpose" + two, transpose(t, 0, 2));
+  RAISES(InvalidArgument, "flatten: start_dim 1 comes after end_dim 0", flatten(t, 1, 0));
+  RAISES(InvalidArgument, "diagonal: dim1 1 and dim2 -1 are one dimension, a diagonal has two",
+         diagonal(t, 0, 1, -1));
   RAISES(OutOfBounds, "squeeze" + two, squeeze(t, 2));
   RAISES(OutOfBounds, "flip" + two, flip(t, {2}));
   RAISES(OutOfBounds, "select" + two, tenon::select(t, 2, 0));

@@ -132,7 +132,6 @@ TEST_CASE("view: what all functions have in common") {
     check_dynamism(function);
     check_forms(function);
   }
-  const Tensor source = counted({2, 1, 3});
 }
 
 // A promise of docs/guarantees.md.
