@@ -112,38 +112,6 @@ TEST_CASE("executorch: a registered device checks pointers to it, and clones go 
 
 using Sizes = std::vector<executorch::aten::SizesType>;
 
-TEST_CASE("executorch: an element type may be spelled out for a vector, and its ScalarType too") {
-  std::vector<float> values = {1, 2, 3, 4, 5, 6};
-  const Sizes strides = {3, 1};
-  const float* const address = values.data();
-  for (const TensorPtr& t : {
-           make_tensor_ptr<float>({2, 3}, values),
-           make_tensor_ptr<float>({2, 3}, values, {}, strides),
-           make_tensor_ptr<float, ScalarType::Float>({2, 3}, {1, 2, 3, 4, 5, 6}),
-       }) {
-    CHECK(t->scalar_type() == ScalarType::Float);
-    CHECK(t->dim() == 2);
-    CHECK(t->stride(0) == 3);
-    CHECK(t->const_data_ptr<float>()[5] == 6);
-  }
-  const auto adopted = make_tensor_ptr<float>(Sizes{2, 3}, std::move(values));
-  CHECK(adopted->const_data_ptr() == address);
-  const auto longs = make_tensor_ptr<int64_t>({3}, std::vector<int64_t>{1, 2, 3});
-  CHECK(longs->const_data_ptr<int64_t>()[2] == 3);
-  const std::vector<float> two = {1, 2};
-  CHECK(make_tensor_ptr<float>(two)->const_data_ptr<float>()[1] == 2);
-  CHECK(make_tensor_ptr<float>(two, ScalarType::Double)->const_data_ptr<double>()[1] == 2);
-  CHECK(make_tensor_ptr<float, ScalarType::Float>({1, 2})->const_data_ptr<float>()[1] == 2);
-  CHECK(make_tensor_ptr<float>({2}, two, {}, {}, ScalarType::Double)->element_size() == 8);
-  const auto columns = make_tensor_ptr<float>({2, 1}, two, {1, 0}, {1, 2}, ScalarType::Double,
-                                              TensorShapeDynamism::STATIC);
-  CHECK(columns->const_data_ptr<double>()[1] == 2);
-  CHECK(columns->dim_order()[0] == 1);
-  CHECK(columns->shape_dynamism() == TensorShapeDynamism::STATIC);
-  CHECK(make_tensor_ptr<int>({3})->dim() == 1);
-  CHECK(make_tensor_ptr<float>(3)->const_data_ptr<float>()[0] == 3);
-}
-
 TEST_CASE("executorch: an empty list is floats, or of the type spelled out") {
   const auto none = make_tensor_ptr({0}, {});
   CHECK(none->scalar_type() == ScalarType::Float);

@@ -90,21 +90,6 @@ T corner(TensorAccessor<T, N> accessor) {
   }
 }
 
-TEST_CASE("executorch: creators have addresses") {
-  using Sizes = std::vector<executorch::aten::SizesType>;
-  TensorPtr (*const make_zeros)(Sizes, ScalarType, TensorShapeDynamism) = &zeros;
-  TensorPtr (*const make_empty)(Sizes, ScalarType, TensorShapeDynamism) = &empty;
-  TensorPtr (*const make_strided)(Sizes, Sizes, ScalarType, TensorShapeDynamism) = &empty_strided;
-  TensorPtr (*const make_like)(const TensorPtr&, ScalarType, TensorShapeDynamism) = &ones_like;
-  const auto made = make_zeros({2, 3}, ScalarType::Int, TensorShapeDynamism::STATIC);
-  CHECK(made->const_data_ptr<int32_t>()[5] == 0);
-  CHECK(made->shape_dynamism() == TensorShapeDynamism::STATIC);
-  CHECK(make_empty({2}, ScalarType::Half, TensorShapeDynamism::STATIC)->nbytes() == 4);
-  CHECK(make_strided({2, 2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::STATIC)->stride(1) == 2);
-  CHECK(make_like(made, ScalarType::Undefined, TensorShapeDynamism::STATIC)
-            ->const_data_ptr<int32_t>()[5] == 1);
-}
-
 namespace beside_std {
 using namespace std;
 TEST_CASE("executorch: creators can be called beside a using-directive for std") {
@@ -123,33 +108,6 @@ TEST_CASE("executorch: the older namespaces name the same things") {
   static_assert(std::is_same_v<torch::executor::Tensor, executorch::aten::Tensor>);
   std::vector<exec_aten::SizesType> sizes = {2, 2};
   CHECK(make_tensor_ptr(std::move(sizes), std::vector<float>{1, 2, 3, 4})->size(1) == 2);
-}
-
-TEST_CASE("executorch: random creators have its types, dynamism and strides") {
-  CHECK(rand({2, 3})->scalar_type() == ScalarType::Float);
-  CHECK(rand({2, 3}, ScalarType::Half)->scalar_type() == ScalarType::Half);
-  CHECK(rand(std::vector<executorch::aten::SizesType>{2, 3})->numel() == 6);
-  CHECK(rand({2}, ScalarType::Float, TensorShapeDynamism::STATIC)->shape_dynamism() ==
-        TensorShapeDynamism::STATIC);
-  CHECK(randn({2, 3}, ScalarType::Double)->scalar_type() == ScalarType::Double);
-  CHECK(randint(-5, 5, {2, 3})->scalar_type() == ScalarType::Int);
-  CHECK(randint(0, 5, {2}, ScalarType::Long, TensorShapeDynamism::STATIC)->shape_dynamism() ==
-        TensorShapeDynamism::STATIC);
-  CHECK(rand_strided({2, 3}, {1, 2})->strides()[1] == 2);
-  CHECK(randn_strided({2, 3}, {1, 2}, ScalarType::Half)->strides()[1] == 2);
-  CHECK(randint_strided(0, 9, {2, 3}, {1, 2})->scalar_type() == ScalarType::Int);
-
-  auto source = make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0});
-  for (const TensorPtr& like :
-       {rand_like(source), randn_like(source), randint_like(source, 0, 9)}) {
-    CHECK(like->scalar_type() == ScalarType::Int);
-    CHECK(like->strides()[1] == 2);
-    CHECK(like->const_data_ptr() != source->const_data_ptr());
-  }
-  CHECK(rand_like(source, ScalarType::Float)->scalar_type() == ScalarType::Float);
-  CHECK(randint_like(source, 0, 9, ScalarType::Byte)->scalar_type() == ScalarType::Byte);
-  RAISES(InvalidState, "randn_like: ", randn_like(TensorPtr()));
-  RAISES(InvalidArgument, "randint: [3, 3) holds no integers", randint(3, 3, {2}));
 }
 
 TEST_CASE("executorch: rand does not hide the C library's") {
