@@ -11,13 +11,6 @@ using namespace tenon;
 using namespace tenon::testing;
 using tests::HonestBackend;
 
-TEST_CASE("copy_cases: a backend that is right passes") {
-  CHECK_PASSES(HonestBackend, views_are_copied);
-  CHECK_PASSES(HonestBackend, any_strides_are_copied);
-  CHECK_PASSES(HonestBackend, types_are_converted);
-  CHECK_PASSES(HonestBackend, large_tensors_are_copied);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("copy_cases: a backend that is wrong in one place is found") {
   struct MovesNothing final : HonestBackend {

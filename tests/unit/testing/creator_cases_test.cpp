@@ -14,14 +14,6 @@ using namespace tenon::testing;
 using tests::HonestBackend;
 using State = Generator::State;
 
-TEST_CASE("creator_cases: a backend that is right passes") {
-  for (const auto run : {full_has_the_value, eye_has_a_diagonal, iota_counts, uniform_is_the_hosts,
-                         normal_is_the_hosts, constant_is_written, eye_is_written, iota_is_written,
-                         binary_is_written_and_read, random_numbers_are_written}) {
-    CHECK_PASSES(HonestBackend, run);
-  }
-}
-
 TEST_CASE("creator_cases: a backend whose fill is wrong is found") {
   struct FillsFourBytes final : HonestBackend {
     Error constant(const View& out, const void* element) override {

@@ -16,14 +16,6 @@ using namespace tenon;
 using namespace tenon::testing;
 using tests::HonestBackend;
 
-TEST_CASE("memory_cases: a backend that is right passes") {
-  for (const auto run : {names_stay, alignments_are_kept, blocks_are_apart, too_much_is_refused,
-                         memory_comes_back, threads_are_apart, bytes_go_there_and_back,
-                         bytes_move_within, synchronize_is_ok, unknown_options_are_refused}) {
-    CHECK_PASSES(HonestBackend, run);
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("memory_cases: a backend whose blocks are wrong is found") {
   struct ForgetsAlignment final : HonestBackend {

@@ -96,44 +96,6 @@ TEST_CASE("check_same: any NaN is as good as another only where that is said") {
                                  Nans::Any));
 }
 
-TEST_CASE(
-    "random_twin: the same numbers in both memories, of every type, others for another seed") {
-  Fixture f;
-  const Twin a = random_twin(f.trial, {3, 4}, ScalarType::Int, 1);
-  const Twin b = random_twin(f.trial, {3, 4}, ScalarType::Int, 2);
-  REQUIRE(a);
-  REQUIRE(b);
-  CHECK(device(a.here).is_cpu());
-  CHECK(&backend_of(a.there) == &host_backend());
-  CHECK(f.trial.check_same("twin", a.there, a.here));
-  for (ScalarType type : kAllTypes) CHECK(random_twin(f.trial, {5}, type));
-  CHECK(f.report.ok());
-  CHECK_FALSE(f.trial.check_same("twin", b.there, a.here));
-}
-
-TEST_CASE("check_both: actions that do the same pass, others are reported") {
-  Fixture f;
-  const Twin twin = random_twin(f.trial, {4}, ScalarType::Int);
-  CHECK(check_both(f.trial, "fill_", twin, [](const Tensor& t) { return fill_(t, 3); }));
-  CHECK(f.report.ok());
-  int value = 0;
-  CHECK_FALSE(
-      check_both(f.trial, "count", twin, [&](const Tensor& t) { return fill_(t, ++value); }));
-  CHECK(tests::contains(f.report.text(), "count: Int {4}, strides {1}, 4 elements differ"));
-}
-
-TEST_CASE("kViews: each lies in the tensor, and no two elements of one share memory") {
-  const TensorPtr base = zeros(base_sizes(), ScalarType::Int);
-  for (const NamedView& named : kViews) {
-    INFO(named.name);
-    const Tensor view = named.of(*base);
-    REQUIRE(fill_(base, 0) == Error::Ok);
-    REQUIRE(fill_(view, 1) == Error::Ok);
-    const auto values = base->data<int32_t>();
-    CHECK(std::count(values.begin(), values.end(), 1) == view.numel());
-  }
-}
-
 TEST_CASE("RandomView: it has the sizes asked for, and repeats no element unless it may") {
   Dice dice{3};
   int negative = 0;
