@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Each function that takes or makes a shape, with more dimensions than lists hold inline, so that the
-// lists are allocated too: one that could not be is an error, never a shape without dimensions.
+// Containers, outputs and lists of more dimensions than lists hold inline, so that they are allocated
+// too: one that could not be is an error, never a shape without dimensions.
 #include <list>
 
 #include "allocation/failures.h"
-#include "tenon/backend/pool.h"
 #include "tenon/module/function_module.h"
 
 namespace deep_failure_test {
@@ -19,7 +18,6 @@ using Nested = std::vector<std::vector<T>>;
 template <class T>
 using FourMore = Nested<Nested<T>>;
 
-const Vector kDense{3, 3, 3, 3, 3, 3, 3, 1};
 const Vector kTurned{1, 2, 2, 2, 2, 2, 2, 2};
 constexpr auto kFloat = ScalarType::Float;
 
@@ -63,59 +61,6 @@ TEST_CASE("out of memory, deep: containers in containers keep all their levels")
   const FourMore<FourMore<float>> uneven{{{{{{{{1, 2}, {3}}}}}}}};
   RAISES(InvalidArgument, "row {0, 0, 0, 0, 0, 0, 1} has 1 values, the first has 2",
          make_tensor_ptr(uneven));
-}
-
-// A promise of docs/guarantees.md.
-TEST_CASE("out of memory, deep: creators, on the heap, in a backend's memory, on a device") {
-  FailingBackend gpu;
-  const auto metadata = std::make_unique<FailingMetadataBackend>();
-  PoolBackend pool(host_backend());
-  for (Backend* const where :
-       {&host_backend(), static_cast<Backend*>(&gpu), static_cast<Backend*>(metadata.get()),
-        static_cast<Backend*>(&pool)}) {
-    INFO(where->name());
-    Backend& b = *where;
-    // A pool's list of kept blocks may not grow, and then gives the block back.
-    const Expected expected = where == &pool ? recovers() : Expected();
-    Expected keeps = expected;
-    keeps.keeps = where == &pool;
-    FAIL_EACH_WITH(keeps, check_sizes(try_empty(kDeepSizes, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_zeros(kDeepSizes, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_ones(kDeepSizes, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_full(kDeepSizes, 3, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_empty_strided(kDeepSizes, kDense, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_zeros_strided(kDeepSizes, kTurned, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_ones_strided(kDeepSizes, kTurned, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_full_strided(kDeepSizes, kTurned, 3, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_iota(kDeepSizes, 7, b), kDeepSizes));
-    Generator g(1);
-    FAIL_EACH_WITH(keeps, check_sizes(try_rand(kDeepSizes, g, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_randn(kDeepSizes, g, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_randint(0, 9, kDeepSizes, g, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_uniform(0, 1, kDeepSizes, g, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_normal(0, 1, kDeepSizes, g, b), kDeepSizes));
-    const float values[6] = {1, 2, 3, 4, 5, 6};
-    FAIL_EACH_WITH(keeps,
-                   check_sizes(try_make_tensor_ptr(kDeepSizes, {1, 2, 3, 4, 5, 6}, b), kDeepSizes));
-    FAIL_EACH_WITH(keeps,
-                   check_sizes(try_from_binary(values, 24, kDeepSizes, kFloat, b), kDeepSizes));
-    const auto deep = try_zeros(kDeepSizes, b).value();
-    const Tensor turned = transpose(*deep, 0, 7);
-    const Vector turned_sizes{3, 1, 1, 1, 1, 1, 1, 2};
-    FAIL_EACH_WITH(keeps, check_sizes(try_empty_like(turned), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_zeros_like(turned), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_ones_like(turned), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_full_like(turned, 3), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_rand_like(turned, g), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_randn_like(turned, g), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_clone_tensor_ptr(turned), turned_sizes));
-    FAIL_EACH_WITH(keeps,
-                   check_sizes(try_clone_tensor_ptr(turned, ScalarType::Half), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_backend_copy(turned, host_backend()), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_backend_copy(turned, gpu), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_contiguous(turned), turned_sizes));
-    FAIL_EACH_WITH(keeps, check_sizes(try_to(turned, ScalarType::Double), turned_sizes));
-  }
 }
 
 TEST_CASE("out of memory, deep: the outputs of modules keep their shapes") {

@@ -50,23 +50,6 @@ TEST_CASE("out of memory: blobs drop their owners once, and borrow nothing") {
   CHECK(backend.live_blocks() == 0);
 }
 
-TEST_CASE("out of memory: to_dlpack borrows nothing, and leaves the source as it was") {
-  const auto flat = make_tensor_ptr({1, 2});
-  const auto deep = make_tensor_ptr(kDeep, {1});
-  for (const TensorPtr& t : {std::cref(flat), std::cref(deep)}) {
-    FAIL_EACH(to_dlpack(t));
-    FAIL_EACH(to_dlpack_legacy(t));
-    FAIL_EACH(to_dlpack(t, true));
-    {
-      const Tensor bytes = view_as_type(t, ScalarType::Byte);
-      FAIL_EACH(to_dlpack_packed(bytes, PackedType::Int4));
-      FAIL_EACH(try_to_dlpack_packed(bytes, PackedType::Int4));
-    }
-    CHECK(t->use_count() == 1);
-    CHECK_FALSE(detail::fields(t).borrows.any());
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("out of memory: from_dlpack runs the deleter once") {
   Calls calls;
@@ -108,24 +91,6 @@ TEST_CASE("out of memory: to_binary and to_string raise, from_binary makes nothi
   FAIL_EACH(try_from_binary(bytes.data(), 4, kDeep, ScalarType::Int));
   FAIL_EACH_WITH(Foreign{100}, tenon::to_string(t));
   FAIL_EACH_WITH(Foreign{100}, tenon::to_string(turned));
-}
-
-TEST_CASE("failing device: exports and imports of its memory leave it as it was") {
-  FailingBackend gpu;
-  register_backend(gpu);
-  {
-    const auto source = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}, gpu);
-    const Unchanged given(source, static_cast<const Backend&>(gpu));
-    FAIL_EACH(to_blob(source));
-    FAIL_EACH(from_blob(to_blob(source), gpu));
-    FAIL_EACH(try_from_blob(to_blob(source)).error());
-    FAIL_EACH(to_dlpack(source));
-    FAIL_EACH(to_dlpack(source, true));
-    FAIL_EACH(from_dlpack(to_dlpack(source)));
-    FAIL_EACH(try_from_dlpack(to_dlpack(source), true).error());
-  }
-  CHECK(gpu.live_blocks() == 0);
-  unregister_backend(gpu);
 }
 
 // A promise of docs/guarantees.md.

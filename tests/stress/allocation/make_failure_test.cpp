@@ -14,18 +14,6 @@ using tenon::detail::NameList;
 using tenon::detail::Values;
 using namespace tests;
 
-TEST_CASE("out of memory: make_tensor_ptr and its siblings, of values, lists and scalars") {
-  FAIL_EACH(make_tensor_ptr(1.0f));
-  FAIL_EACH(make_tensor(1.0f));
-  FAIL_EACH(make_tensor_impl_ptr(1.0f));
-  FAIL_EACH(make_tensor_ptr(1, ScalarType::Half));
-  FAIL_EACH(make_tensor_ptr({1, 2, 3}));
-  FAIL_EACH(make_tensor_ptr({3}, {1, 2, 3}, ScalarType::Float));
-  FAIL_EACH(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, {1, 0}));
-  FAIL_EACH(make_tensor_ptr(kDeep, {1}));
-  FAIL_EACH(make_tensor_ptr(kDeep, {1}, {7, 6, 5, 4, 3, 2, 1, 0}, kDeep));
-}
-
 TEST_CASE("out of memory: make_tensor_ptr of containers") {
   static const std::vector<float> source(1000);
   static const std::deque<float> pieces(1000);
@@ -126,71 +114,6 @@ TEST_CASE("out of memory: for_blob drops no owner before a deleter that was give
         .deleter(deleter)
         .make_tensor_ptr();
   });
-}
-
-TEST_CASE("out of memory: sharing and viewing leave the source as it was") {
-  const auto source = make_tensor_ptr({1, 2, 3, 4});
-  FAIL_EACH(make_tensor_ptr(source));
-  FAIL_EACH(make_tensor_ptr(*source));
-  FAIL_EACH(make_tensor(*source, kDeep, {}, kDeep, 1));
-  CHECK(source->use_count() == 1);
-  FAIL_EACH(clone_tensor_ptr(source));
-  FAIL_EACH(clone_tensor_ptr(source, ScalarType::Double));
-  CHECK(values<int32_t>(source) == std::vector<int32_t>{1, 2, 3, 4});
-  const auto deep = make_tensor_ptr(kDeep, {1});
-  FAIL_EACH(clone_tensor_ptr(deep));
-  FAIL_EACH(empty_like(deep));
-  const auto placeholder = make_tensor_ptr(kDeep, nullptr);
-  FAIL_EACH(make_tensor_ptr({2}, nullptr));
-  FAIL_EACH(clone_tensor_ptr(placeholder));
-}
-
-TEST_CASE("out of memory: the creators") {
-  const auto source = make_tensor_ptr({2}, {1, 2});
-  FAIL_EACH(empty({2}));
-  FAIL_EACH(empty({5000}));
-  FAIL_EACH(empty(kDeep));
-  FAIL_EACH(zeros({5000}));
-  FAIL_EACH(ones({5000, 1, 1, 1, 1, 1, 1, 1, 1}));
-  FAIL_EACH(full({2}, 1));
-  FAIL_EACH(try_full({5000}, 1));
-  FAIL_EACH(empty_strided({2, 2}, {3, 1}));
-  FAIL_EACH(full_strided({2, 2}, {1, 2}, 1));
-  FAIL_EACH(zeros_strided(kDeep, kDeep));
-  FAIL_EACH(ones_strided({2}, {1}));
-  FAIL_EACH(empty_like(source));
-  FAIL_EACH(full_like(*source, 1, ScalarType::Float));
-  FAIL_EACH(zeros_like(source));
-  FAIL_EACH(ones_like(source));
-  FAIL_EACH(scalar_tensor(1));
-  FAIL_EACH(arange(0, 1000));
-  FAIL_EACH(arange(0.0, 1.0, 0.25));
-  FAIL_EACH(iota({2, 3}, 1));
-  FAIL_EACH(try_iota(kDeep));
-  FAIL_EACH(eye(3));
-}
-
-// A promise of docs/guarantees.md.
-TEST_CASE("out of memory: every random creator leaves its generator where it was") {
-  const auto source = zeros({2, 3});
-  const Unchanged given(source);
-  fail_each_random("like", 6, [&](auto& g) { return rand_like(source, g); });
-  fail_each_random("like", 6, [&](auto& g) { return randn_like(source, g); });
-  fail_each_random("like", 6, [&](auto& g) { return randint_like(source, 0, 9, g); });
-  fail_each_random("like", 6, [&](auto& g) { return uniform_like(source, 0, 1, g); });
-  fail_each_random("like", 6, [&](auto& g) { return normal_like(source, 0, 1, g); });
-  fail_each_random("plain", 6, [](auto& g) { return tenon::rand({2, 3}, g); });
-  fail_each_random("large", 5000, [](auto& g) { return tenon::rand({5000}, g); });
-  fail_each_random("deep", 1, [](auto& g) { return tenon::rand(kDeep, g); });
-  fail_each_random("plain", 6, [](auto& g) { return randn({2, 3}, g); });
-  fail_each_random("plain", 6, [](auto& g) { return randint(0, 9, {2, 3}, g); });
-  fail_each_random("plain", 6, [](auto& g) { return uniform(0, 1, {2, 3}, g); });
-  fail_each_random("plain", 6, [](auto& g) { return normal(0, 1, {2, 3}, g); });
-  fail_each_random("strided", 6, [](auto& g) { return rand_strided({2, 3}, {1, 2}, g); });
-  fail_each_random("strided", 6, [](auto& g) { return randn_strided({2, 3}, {1, 2}, g); });
-  fail_each_random("strided", 6, [](auto& g) { return randint_strided(0, 9, {2, 3}, {1, 2}, g); });
-  fail_each_random("strided", 6, [](auto& g) { return uniform_strided(0, 1, {2, 3}, {1, 2}, g); });
-  fail_each_random("strided", 6, [](auto& g) { return normal_strided(0, 1, {2, 3}, {1, 2}, g); });
 }
 
 TEST_CASE("out of memory: bytes, memory that is lent to a Tensor, and templates") {
