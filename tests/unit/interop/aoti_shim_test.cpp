@@ -192,17 +192,6 @@ TEST_CASE("aoti_shim: what cannot be made is refused") {
   CHECK(made == nullptr);
 }
 
-TEST_CASE("aoti_shim: memory of the caller's is borrowed, from an offset on") {
-  float memory[] = {1, 2, 3, 4};
-  const int64_t size = 2;
-  const int64_t stride = 1;
-  Handle made;
-  REQUIRE(aoti_torch_create_tensor_from_blob(memory, 1, &size, &stride, 2, 6, 0, -1, made.out()) ==
-          0);
-  CHECK(get(aoti_torch_get_data_ptr, made) == memory + 2);
-  CHECK(values<float>(*made) == Floats{3, 4});
-}
-
 TEST_CASE("aoti_shim: a view reaches all of the storage, keeps it, and no more") {
   const int64_t sizes[] = {2, 2};
   const int64_t strides[] = {4, 1};
@@ -373,17 +362,6 @@ TEST_CASE("aoti_shim: a check that fails throws, as the model's code expects") {
   RAISES(InvalidArgument, "expected 2 <= n (f at g.cpp:1)",
          aoti_torch_check(false, "f", "g.cpp", 1, "expected 2 <= n"));
   aoti_torch_warn("f", "g.cpp", 1, "a warning that this test makes");
-}
-
-TEST_CASE("aoti_shim: tensors are made in the memory of the thread's scope") {
-  TrackingBackend tracking(host_backend());
-  {
-    const BackendScope scope(tracking);
-    Handle made;
-    REQUIRE(empty_of({1000}, {1}, made.out()) == 0);
-    CHECK(tracking.live_blocks() == 1);
-  }
-  CHECK(tracking.live_blocks() == 0);
 }
 
 TEST_CASE("aoti_shim: without memory each function is an error") {

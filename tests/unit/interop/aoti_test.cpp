@@ -44,22 +44,6 @@ TEST_CASE("AotiModule: runs a library, whose constants can be set") {
   CHECK(outputs[1].isNone());
 }
 
-TEST_CASE("AotiModule: an unloaded method runs again, with the constants that were set") {
-  AotiModule module(loaded());
-  const TensorPtr y = zeros({2, 4});
-  for (int i = 0; i < 3; ++i) {
-    REQUIRE(module.set_output(*y) == Error::Ok);
-    for (int run = 0; run < 3; ++run) {
-      REQUIRE(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
-      CHECK(values<float>(*y) == Floats{0, 2, 2, 2, 2, 2, 2, 2});
-      REQUIRE(zero_(*y) == Error::Ok);
-    }
-    REQUIRE(module.unload_method() == Error::Ok);
-    REQUIRE(module.run("forward", *input_for(Does::NoSecondOutput)) == Error::Ok);
-    CHECK(values<float>(*y)[1] == 0);  // it is not set any more
-  }
-}
-
 TEST_CASE("AotiModule: an output is computed in the tensor that was set") {
   AotiModule module(loaded());
   const TensorPtr y = zeros({2, 4});
@@ -155,40 +139,6 @@ TEST_CASE("AotiModule: a handle may come twice, or be an input's or a constant's
   RETURNS(InvalidArgument, "AOTInductor: with both outputs made",
           module.run("forward", *input_for(Does::FailWithTwice)));
   CHECK(values<float>(run(module, Does::InputTaken)[1].toTensor()) == x_of(Does::InputTaken));
-}
-
-TEST_CASE("AotiModule: an output that the model does not give is not the tensor that was set") {
-  AotiModule module(loaded());
-  REQUIRE(module.set_output(*zeros({2, 4}), 1) == Error::Ok);
-  for (const Does does : {Does::NoSecondOutput, Does::UndefinedOutput}) {
-    RETURNS(InvalidType, "run: output 1: it is None, and a tensor of Float was set",
-            module.run("forward", *input_for(does)));
-    CHECK(module.get_output(1).error() == Error::InvalidState);
-  }
-  REQUIRE(module.set_output(none, 1) == Error::Ok);
-  CHECK(module.forward(*input_for(Does::UndefinedOutput)).value()[1].isNone());
-}
-
-TEST_CASE("AotiModule: outputs outlive the module, those that are the model's constants too") {
-  std::vector<EValue> outputs;
-  {
-    AotiModule module(loaded());
-    outputs = module.forward(*input_for(Does::Constant)).value();
-  }
-  CHECK(values<float>(outputs[0].toTensor()) == Floats{4, 2, 2, 2, 2, 2, 2, 2});
-  CHECK(values<float>(outputs[1].toTensor()) == Floats{2, 2, 2, 2});
-}
-
-TEST_CASE("AotiModule: the model's memory is that of the backend that was given") {
-  TrackingBackend tracking(host_backend());
-  {
-    AotiModule module(loaded(), &tracking);
-    const std::vector<EValue> outputs =
-        module.forward(*input_for(Does::NoSecondOutput, 100)).value();
-    CHECK(tracking.live_blocks() == 1);  // between is gone
-    CHECK(outputs[0].toTensor().numel() == 400);
-  }
-  CHECK(tracking.live_blocks() == 0);
 }
 
 TEST_CASE("AotiModule: memory that the model cannot reach is an error") {
@@ -513,17 +463,6 @@ TEST_CASE("AotiModule: a constant is read by the strides that the source has, or
   AotiModel unknown = AotiModel::load(path).value();
   RETURNS(NotSupported, "layer.bias: nothing says by which strides the model reads it",
           unknown.set_constants({{"layer.bias", *zeros({4})}}));
-}
-
-TEST_CASE("AotiModule: a library is loaded twice, by two models") {
-  AotiModel one = loaded();
-  AotiModel two = loaded();
-  REQUIRE(two.set_constants({{"layer.scale", *full({4}, 7)}}) == Error::Ok);
-  AotiModule first(one);
-  AotiModule second(std::move(two));
-  one = AotiModel();
-  CHECK(values<float>(first.forward(*ones({1, 4}))->at(0).toTensor())[1] == 2);
-  CHECK(values<float>(second.forward(*ones({1, 4}))->at(0).toTensor())[1] == 7);
 }
 
 TEST_CASE(

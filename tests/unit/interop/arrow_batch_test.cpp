@@ -345,33 +345,6 @@ TEST_CASE("ArrowBatch: malformed structs") {
   CHECK(releases[1] == 1);
 }
 
-TEST_CASE("to_arrow_batch: named tensors, each a column over its memory") {
-  const TensorPtr ids = make_tensor_ptr({3}, {7, 8, 9});
-  const TensorPtr boxes = zeros({3, 4});
-  ArrowArray array;
-  ArrowSchema schema;
-  to_arrow_batch({{"id", ids}, {"boxes", boxes}}, &array, &schema);
-  CHECK(std::string(schema.format) == "+s");
-  CHECK(array.length == 3);
-  CHECK(array.n_buffers == 1);
-  CHECK(array.buffers[0] == nullptr);
-  CHECK(array.n_children == 2);
-  CHECK(std::string(schema.children[0]->name) == "id");
-  CHECK(std::string(schema.children[1]->format) == "+w:4");
-  // A column that is moved out stays when the rest goes.
-  ArrowArray moved = *array.children[0];
-  ArrowSchema moved_type = *schema.children[0];
-  array.children[0]->release = nullptr;
-  schema.children[0]->release = nullptr;
-  array.release(&array);
-  schema.release(&schema);
-  CHECK(std::string(moved_type.name) == "id");
-  CHECK(detail::fields(*ids).borrows.any());
-  CHECK_FALSE(detail::fields(*boxes).borrows.any());
-  const TensorPtr back = from_arrow(&moved, &moved_type);
-  CHECK(back->const_data_ptr() == ids->const_data_ptr());
-}
-
 TEST_CASE("to_arrow_batch: a round trip, without tensors and with each form") {
   ArrowArray array;
   ArrowSchema schema;
@@ -389,31 +362,6 @@ TEST_CASE("to_arrow_batch: a round trip, without tensors and with each form") {
     CHECK(sizes(back) == Vector{2, 3, 4});
     CHECK(back->const_data_ptr() == t.const_data_ptr());
     CHECK(batch.get("").value()->scalar_type() == ScalarType::Float);
-  }
-}
-
-TEST_CASE("ArrowBatch: a permutation that readers differ about is refused by column, unless told") {
-  const Tensor turned = permute(counted({2, 3, 4, 5}), {0, 2, 3, 1});
-  for (const auto meaning : {ArrowPermutation::Specification, ArrowPermutation::Pyarrow}) {
-    ArrowArray array;
-    ArrowSchema schema;
-    const auto write = [&] {
-      to_arrow_batch({{"turned", turned}, {"row", zeros({2})}}, &array, &schema, ArrowForm::Tensors,
-                     meaning);
-    };
-    write();
-    const ArrowBatch refused = ArrowBatch::open(&array, &schema).value();
-    CHECK(refused.infos()[0].type == tenon::ScalarType::Undefined);
-    FAILS(NotSupported,
-          "column \"turned\": Arrow's specification and pyarrow mean different tensors",
-          refused.get("turned"));
-    CHECK(refused.get("row").ok());
-    write();
-    const ArrowBatch batch = ArrowBatch::open(&array, &schema, meaning).value();
-    CHECK(batch.infos()[0].row_sizes == Vector{4, 5, 3});
-    const TensorPtr back = batch.get("turned").value();
-    CHECK(strides(back) == strides(turned));
-    CHECK(back->const_data_ptr() == turned.const_data_ptr());
   }
 }
 

@@ -26,29 +26,6 @@ TensorPtr round_trip(const Tensor& t, ArrowForm form,
 
 }  // namespace
 
-TEST_CASE("arrow: a round trip has the same memory, sizes and strides") {
-  for (const Vector& shape : {Vector{5}, Vector{2, 3}, Vector{2, 3, 1, 4}, Vector{0, 3}}) {
-    for (const ArrowForm form : {ArrowForm::Tensors, ArrowForm::Lists}) {
-      CAPTURE(shape);
-      const Tensor t = counted(shape);
-      const TensorPtr back = round_trip(t, form);
-      CHECK(sizes(back) == shape);
-      CHECK(tests::values<int32_t>(back) == tests::values<int32_t>(t));
-      if (t.numel() != 0) CHECK(back->const_data_ptr() == t.const_data_ptr());
-      CHECK(back->is_readonly());
-    }
-  }
-  const Tensor turned = permute(counted({2, 3, 4, 5}), {0, 2, 3, 1});
-  for (const auto meaning : {ArrowPermutation::Unambiguous, ArrowPermutation::Specification,
-                             ArrowPermutation::Pyarrow}) {
-    const TensorPtr back = round_trip(turned, ArrowForm::Tensors, meaning);
-    const bool is_copied = meaning == ArrowPermutation::Unambiguous;
-    CHECK(strides(back) == (is_copied ? Vector{60, 15, 3, 1} : strides(turned)));
-    CHECK((back->const_data_ptr() == turned.const_data_ptr()) == !is_copied);
-    CHECK(tests::values<int32_t>(back) == tests::values<int32_t>(turned));
-  }
-}
-
 TEST_CASE("arrow: every type") {
   for (const ScalarType type :
        {ScalarType::Byte, ScalarType::Char, ScalarType::UInt16, ScalarType::Short,

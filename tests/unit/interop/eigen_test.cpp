@@ -44,18 +44,6 @@ TEST_CASE("from_eigen: matrices of both orders keep their strides") {
   CHECK(from_eigen(rows)->is_contiguous());
 }
 
-TEST_CASE("from_eigen: vectors and arrays") {
-  Eigen::VectorXd vector = Eigen::VectorXd::LinSpaced(4, 0, 3);
-  CHECK(sizes(from_eigen(vector)) == Vector{4});
-  CHECK(tests::values<double>(from_eigen(vector)) == Doubles{0, 1, 2, 3});
-  Eigen::RowVector3f row(1, 2, 3);
-  CHECK(tests::values<float>(from_eigen(row)) == Floats{1, 2, 3});
-  auto array = counted_matrix<Eigen::ArrayXXi>(2, 2);
-  CHECK(tests::values<int32_t>(from_eigen(array)) == Ints{0, 2, 1, 3});
-  Eigen::MatrixXf one_column(3, 1);  // a matrix by its type
-  CHECK(sizes(from_eigen(one_column)) == Vector{3, 1});
-}
-
 TEST_CASE("from_eigen: blocks of blocks, rows, diagonals, transposes and maps are views too") {
   auto m = counted_matrix<Eigen::MatrixXf>(4, 5);  // element (i, j) is i + 4 * j
   const TensorPtr block = from_eigen(m.block(1, 1, 3, 4).block(1, 2, 2, 2));
@@ -76,42 +64,6 @@ TEST_CASE("from_eigen: blocks of blocks, rows, diagonals, transposes and maps ar
   CHECK(tests::values<float>(reversed) == Floats{11, 7, 3, 9, 5, 1});
   Eigen::Ref<Eigen::MatrixXf> ref = m;
   CHECK(from_eigen(ref)->const_data_ptr() == m.data());
-}
-
-TEST_CASE("from_eigen: segments of vectors are views, an indexed view has no memory") {
-  Eigen::VectorXf v = Eigen::VectorXf::LinSpaced(5, 0, 4);
-  CHECK(tests::values<float>(from_eigen(v.segment(1, 2))) == Floats{1, 2});
-  CHECK(tests::values<float>(from_eigen(v.head(2))) == Floats{0, 1});
-  CHECK(tests::values<float>(from_eigen(v.tail<2>())) == Floats{3, 4});
-  auto middle = v.segment(1, 3);
-  CHECK(from_eigen(middle)->const_data_ptr() == v.data() + 1);
-  CHECK_FALSE(from_eigen(middle)->is_readonly());
-  Eigen::MatrixXf m(3, 4);
-  using Indexed = decltype(m(Eigen::all, Eigen::seq(0, 2, 2)));
-  using Fixed = decltype(m(Eigen::all, Eigen::seqN(0, 2, Eigen::fix<2>)));
-  STATIC_REQUIRE(detail::is_eigen_v<Indexed>);
-  STATIC_REQUIRE_FALSE(detail::has_eigen_memory_v<Indexed>);
-  STATIC_REQUIRE_FALSE(detail::has_eigen_memory_v<Fixed>);
-  STATIC_REQUIRE_FALSE(detail::has_eigen_memory_v<decltype(m + m)>);
-  STATIC_REQUIRE(detail::has_eigen_memory_v<const Eigen::MatrixXf>);
-}
-
-TEST_CASE("from_eigen: of a const matrix that goes away a copy is kept") {
-  struct Own : Eigen::VectorXf {
-    using Eigen::VectorXf::VectorXf;
-  };
-  const auto make = []() -> const Eigen::MatrixXf { return Eigen::MatrixXf::Constant(20, 30, 7); };
-  const auto fixed = []() -> const Eigen::Matrix2f { return Eigen::Matrix2f::Constant(8); };
-  const TensorPtr t = from_eigen(make()), f = from_eigen(fixed());
-  CHECK(ownership(*t) == Ownership::Adopted);
-  CHECK(tests::values<float>(t) == Floats(600, 7));
-  CHECK(tests::values<float>(f) == Floats(4, 8));
-  Own own(100);
-  own.setConstant(9);
-  CHECK(ownership(*from_eigen(own)) == Ownership::Borrowed);
-  const TensorPtr kept = from_eigen(std::move(own));  // of a class that derives from a matrix's
-  CHECK(ownership(*kept) == Ownership::Adopted);
-  CHECK(tests::values<float>(kept) == Floats(100, 9));
 }
 
 // A promise of docs/guarantees.md.
@@ -160,31 +112,6 @@ TEST_CASE("from_eigen: const makes a read-only tensor") {
   CHECK(from_eigen(Eigen::Map<const Eigen::MatrixXf>(m.data(), 2, 2))->is_readonly());
   CHECK_FALSE(from_eigen(Eigen::Map<Eigen::MatrixXf>(m.data(), 2, 2))->is_readonly());
   CHECK_FALSE(from_eigen(m.col(0))->is_readonly());
-}
-
-TEST_CASE("from_eigen: dtypes") {
-  Eigen::Matrix<std::complex<double>, 2, 2> complex;
-  CHECK(from_eigen(complex)->scalar_type() == ScalarType::ComplexDouble);
-  Eigen::Matrix<bool, 2, 2> flags;
-  CHECK(from_eigen(flags)->scalar_type() == ScalarType::Bool);
-  Eigen::Matrix<Eigen::half, Dynamic, 1> half(2);
-  half << Eigen::half(1.5f), Eigen::half(-3.0f);
-  const TensorPtr t = from_eigen(half);
-  CHECK(t->scalar_type() == ScalarType::Half);
-  CHECK(static_cast<float>(const_data_ptr<Half>(*t)[1]) == -3.0f);
-  Eigen::Matrix<Eigen::bfloat16, 2, 2> brain;
-  CHECK(from_eigen(brain)->scalar_type() == ScalarType::BFloat16);
-  Eigen::Matrix<uint64_t, 2, 2> wide;
-  CHECK(from_eigen(wide)->scalar_type() == ScalarType::UInt64);
-}
-
-TEST_CASE("from_eigen: empty matrices") {
-  Eigen::MatrixXf none;
-  CHECK(sizes(from_eigen(none)) == Vector{0, 0});
-  Eigen::MatrixXf wide(0, 7);
-  CHECK(sizes(from_eigen(wide)) == Vector{0, 7});
-  CHECK(sizes(from_eigen(Eigen::MatrixXf(3, 0))) == Vector{3, 0});
-  CHECK(sizes(from_eigen(Eigen::VectorXf())) == Vector{0});
 }
 
 TEST_CASE("from_eigen: a matrix that is moved in is kept, without a copy") {

@@ -205,24 +205,6 @@ TEST_CASE(
           listed.run("take", {zeros({2}), zeros({2})}));
 }
 
-TEST_CASE("ExecuTorchModule: a shape that may vary is any up to the largest") {
-  ExecuTorchModule module(model_path("methods.pte"));
-  for (const int64_t rows : {2, 16, 1, 7}) {
-    const auto outputs = module.execute("batch", full({rows, 3}, 1));
-    CHECK(floats(outputs) == Floats(static_cast<size_t>(rows * 3), 2.0f));
-    CHECK(tests::sizes(outputs->at(0).toTensor()) == Vector{rows, 3});
-  }
-  RETURNS(InvalidArgument, "run: input 0: dimension 0 is 17, expected at most 16",
-          module.run("batch", full({17, 3}, 1)));
-  RETURNS(InvalidArgument, "input 0: it has sizes {3}, expected {-1, -1}",
-          module.run("batch", full({3}, 1)));
-  RETURNS(InvalidType, "input 0: it is Int, expected Float",
-          module.run("batch", full({2, 3}, 1, ScalarType::Int)));
-  RETURNS(InvalidType, "set_output: output 0: it is Double, expected Float",
-          module.set_output("batch", full({2, 3}, 1, ScalarType::Double)));
-  CHECK(module.run("batch", full({3, 3}, 1)) == Error::Ok);
-}
-
 TEST_CASE("ExecuTorchModule: methods without inputs give constants of every kind") {
   ExecuTorchModule module(model_path("methods.pte"));
   CHECK(module.execute("get_max_seq_len")->at(0).toInt() == 128);
@@ -249,18 +231,6 @@ TEST_CASE("ExecuTorchModule: a kernel's error is reported, and the module goes o
   CHECK(floats(module.execute("embed", {at(1, 0), *rows})) == Floats(8, 1.0f));
 }
 
-TEST_CASE(
-    "ExecuTorchModule: what a program changes in itself stays from run to run, in each module") {
-  for (const char* const name : {"aliasing.pte", "aliasing_unplanned.pte"}) {
-    ExecuTorchModule first(model_path(name));
-    ExecuTorchModule second(model_path(name));
-    for (int64_t i = 1; i <= 3; ++i) {
-      CHECK(first.execute("count")->at(0).toTensor().item<int64_t>() == i);
-    }
-    CHECK(second.execute("count")->at(0).toTensor().item<int64_t>() == 1);
-  }
-}
-
 TEST_CASE("ExecuTorchModule: a file that is missing or no program is an error until it is there") {
   const tests::TempFolder folder;
   const std::string path = folder / "add.pte";
@@ -281,18 +251,6 @@ TEST_CASE("ExecuTorchModule: a file that is missing or no program is an error un
   CHECK(floats(sum) == Floats(6, 3.0f));  // outlives the module
   ExecuTorchModule no_file(folder / "");
   RETURNS(AccessFailed, "not a regular file", no_file.run());
-}
-
-TEST_CASE("ExecuTorchModule: a program in memory is kept by its tensor, as long as the module") {
-  int released = 0;
-  std::vector<uint8_t> bytes = tests::file_bytes(model_path("add.pte"));
-  {
-    ExecuTorchModule module(from_blob(bytes.data(), {static_cast<int64_t>(bytes.size())},
-                                      ScalarType::Byte, [&released](void*) { ++released; }));
-    CHECK(floats(module.forward({full({2, 3}, 1), full({2, 3}, 2)})) == Floats(6, 3.0f));
-    CHECK(released == 0);
-  }
-  CHECK(released == 1);
 }
 
 // A promise of docs/guarantees.md.
@@ -343,21 +301,6 @@ TEST_CASE("ExecuTorchModule: several at once, each on its thread", "[threads][Ex
   CHECK(second == 50);
 }
 
-TEST_CASE("ExecuTorchModule: a delegate's program runs as others do") {
-  ExecuTorchModule module(model_path("xnnpack.pte"));
-  REQUIRE(module.load_method() == Error::Ok);
-  std::vector<float> room(16 * 4);
-  REQUIRE(module.set_output(from_blob(room.data(), {16, 4})) == Error::Ok);
-  for (const int64_t rows : {2, 16, 1}) {
-    REQUIRE(module.run("forward", full({rows, 4}, 1)) == Error::Ok);
-    // Row i of the weights sums the first i + 1 inputs; i is added.
-    for (size_t i = 0; i < static_cast<size_t>(rows) * 4; ++i) {
-      CHECK(room[i] == static_cast<float>(2 * (i % 4) + 1));
-    }
-    CHECK(tests::sizes(module.get_output()->toTensor()) == Vector{rows, 4});
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("ExecuTorchModule: a program with weights in .ptd files, copied or mapped") {
   const TensorPtr x = full({2, 4}, 1);
@@ -391,24 +334,6 @@ TEST_CASE("ExecuTorchModule: a mapped file is read where it is mapped, as long a
     CHECK(is_mapped(model_path("external.pte")));
   }
   CHECK_FALSE(is_mapped(path));
-}
-
-TEST_CASE("ExecuTorchModule: where memory cannot be locked, a mapped file says so") {
-  rlimit before;
-  REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &before) == 0);
-  const rlimit none_at_all = {0, before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &none_at_all) == 0);
-  static char page[1];
-  if (::mlock(page, 1) == 0) {
-    WARN("skipped: root may lock memory");
-  } else {
-    ExecuTorchModule module(model_path("external.pte"), with_weights(MlockConfig::UseMlock));
-    RETURNS(NotSupported, "external.pte: it cannot be locked in memory", module.run());
-    ExecuTorchModule other(model_path("external.pte"),
-                           with_weights(MlockConfig::UseMlockIgnoreErrors));
-    CHECK(floats(other.forward(full({2, 4}, 1))) == kLinear);
-  }
-  REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &before) == 0);
 }
 
 TEST_CASE("ExecuTorchModule: weights that are missing or none are an error until they are there") {
@@ -527,22 +452,6 @@ TEST_CASE("ExecuTorchModule: what is freed by unload_method may use the module")
   CHECK(floats(module.forward(*x)) == Floats{2, 2});
 }
 
-TEST_CASE("ExecuTorchModule: an event tracer is told of each step of loads and runs") {
-  Tracer tracer;
-  ExecuTorchOptions options;
-  options.event_tracer = &tracer;
-  ExecuTorchModule module(model_path("add.pte"), options);
-  const TensorPtr x = full({2, 3}, 1);
-  REQUIRE(module.load_method() == Error::Ok);
-  const int loading = tracer.steps;
-  CHECK(loading > 0);
-  REQUIRE(module.run("forward", {*x, *x}) == Error::Ok);
-  const int running = tracer.steps - loading;
-  CHECK(running > 0);
-  REQUIRE(module.run("forward", {*x, *x}) == Error::Ok);
-  CHECK(tracer.steps == loading + 2 * running);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("ExecuTorchModule: after a tracer or a delegate has thrown, the next run is right") {
   const std::vector<EValue> inputs(8, full({2}, 1));
@@ -601,22 +510,6 @@ TEST_CASE("ExecuTorchModule: methods in one arena give what they give alone, in 
     return memory.live_bytes();
   };
   CHECK(live(true) < live(false));
-}
-
-TEST_CASE("ExecuTorchModule: arenas are as large as the largest method needs, whichever is first") {
-  ExecuTorchOptions options;
-  options.share_arenas = true;
-  for (const char* const first : {"float64", "bool", "float16"}) {
-    ExecuTorchModule module(model_path("types.pte"), options);
-    REQUIRE(module.load_method(first) == Error::Ok);
-    const auto twice = [&module](const char* method, ScalarType type) {
-      const auto outputs = module.execute(method, full({2, 3}, 1, type));
-      return outputs.ok() ? floats(to(outputs->at(0).toTensor(), ScalarType::Float)) : Floats();
-    };
-    CHECK(twice("int8", ScalarType::Char) == Floats(6, 2.0f));
-    CHECK(twice("float64", ScalarType::Double) == Floats(6, 2.0f));
-    CHECK(twice("int16", ScalarType::Short) == Floats(6, 2.0f));
-  }
 }
 
 TEST_CASE("ExecuTorchModule: state that methods share is one where they share arenas") {

@@ -141,61 +141,6 @@ TEST_CASE("gguf: metadata has its values by key") {
   RETURNS(NotFound, "Gguf::get_texts: key \"no\"", Error(file.get_texts("no")));
 }
 
-TEST_CASE("gguf: tensors are read-only, over the one mapping, which each keeps") {
-  const Saved saved;
-  TensorPtr a;
-  std::string_view text;
-  {
-    const Gguf file = saved.open({{gguf_key("t", Kind::String, gguf_text("text"))},
-                                  {gguf_tensor("a", {2}, 26, 0), gguf_tensor("b", {8}, 24, 32)},
-                                  40});
-    a = file.get("a").value();
-    CHECK(const_data_ptr(*file.get("a")) == const_data_ptr(a));
-    CHECK(static_cast<const char*>(const_data_ptr(*file.get("b"))) -
-              static_cast<const char*>(const_data_ptr(a)) ==
-          32);
-    text = file.get_texts("t").value()[0];
-  }
-  CHECK(text == "text");
-  CHECK(is_readonly(a));
-  CHECK(ownership(a) == Ownership::Adopted);
-  RETURNS(InvalidState, "read-only", fill_(a, 1));
-  CHECK(fill_(clone_tensor_ptr(a), 7) == Error::Ok);
-#if defined(__linux__)
-  const void* const data = const_data_ptr(a);
-  CHECK(is_mapped(saved.path, data));
-  const Tensor view = select(a, 0, 1);
-  a.reset();
-  CHECK(is_mapped(saved.path, data));
-  CHECK(item<int32_t>(view) == 0x07060504);
-#endif
-}
-
-TEST_CASE("gguf: a tensor that is not aligned is copied, and it says so") {
-  const Saved saved;
-  const Gguf file =
-      saved.open({{}, {gguf_tensor("a", {1}, 24, 0), gguf_tensor("b", {2}, 25, 1)}, 5});
-  CHECK_FALSE(file.find("a")->is_copied);
-  CHECK(file.find("b")->is_copied);
-  const TensorPtr b = file.get("b").value();
-  CHECK(values<int16_t>(*b) == std::vector<int16_t>{0x0201, 0x0403});
-  CHECK((ownership(b) == Ownership::Owned && is_readonly(b)));
-}
-
-TEST_CASE("gguf: names of any length and up to 64 dimensions are read") {
-  const Saved saved;
-  const std::string name(300, 'n');
-  std::vector<uint64_t> ones(64, 1);
-  ones[0] = 3;
-  const Gguf file =
-      saved.open({{}, {gguf_tensor(name, {1}, 24, 0), gguf_tensor("deep", ones, 24, 32)}, 35});
-  CHECK(values<int8_t>(**file.get(name)) == std::vector<int8_t>{0});
-  const TensorPtr deep = file.get("deep").value();
-  CHECK(deep->dim() == 64);
-  CHECK(deep->size(63) == 3);
-  CHECK(values<int8_t>(*deep) == std::vector<int8_t>{32, 33, 34});
-}
-
 TEST_CASE("gguf: a file in memory is opened without a copy, and kept") {
   const std::string bytes = GgufContent{{}, {gguf_tensor("a", {2}, 26, 0)}, 8}.bytes();
   int owners = 1;

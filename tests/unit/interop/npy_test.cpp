@@ -101,20 +101,6 @@ TEST_CASE("read_npy: numbers with the highest byte first, and formats 2.0 and 3.
   check_data_file<float>(read_npy(data_path("v3.npy")));
 }
 
-TEST_CASE("read_npy: Fortran order becomes strides, nothing is moved") {
-  const TensorPtr matrix = read_npy(data_path("fortran_f4.npy"));
-  check_data_file<float>(matrix);
-  CHECK(matrix->strides() == Dims({1, 2}));
-  CHECK(tests::dim_order(matrix) == tests::Vector{1, 0});
-  CHECK(static_cast<const float*>(const_data_ptr(matrix))[1] == 3.0f);
-
-  const TensorPtr cube = read_npy(data_path("fortran_3d.npy"));
-  CHECK(cube->sizes() == Dims({2, 3, 4}));
-  CHECK(cube->strides() == Dims({1, 2, 6}));
-  const auto elements = accessor<int16_t, 3>(cube);
-  for (int i = 0; i < 24; ++i) CHECK(elements[i / 12][i / 4 % 3][i % 4] == i);
-}
-
 TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no elements") {
   const TensorPtr scalar = read_npy(data_path("scalar.npy"));
   CHECK(scalar->dim() == 0);
@@ -128,22 +114,6 @@ TEST_CASE("read_npy: a 0-d array is a STATIC tensor, an empty one has no element
   const TensorPtr one = read_npy(data_path("one_dimension.npy"));
   CHECK(one->sizes() == Dims({5}));
   CHECK(accessor<int64_t, 1>(one)[4] == 12349);
-}
-
-TEST_CASE("read_npy: arrays that tenon has no dtype for are NotSupported, by name") {
-  const char* const rows[][2] = {
-      {"text.npy", "dtype <U7; expected one of"},
-      {"bytes.npy", "dtype |S2;"},
-      {"date.npy", "dtype <M8[D];"},
-      {"void.npy", "dtype |V3;"},
-      {"object.npy", "dtype |O;"},
-      {"structured.npy", "dtype [('pixel', '|u1', (3,)), ('depth', '<f4')];"},
-      {"long_double.npy", "dtype <f16;"},
-      {"archive.npz", "a zip archive, as .npz files are"}};
-  for (const auto& row : rows) {
-    INFO(row[0]);
-    RAISES(NotSupported, row[1], read_npy(data_path(row[0])));
-  }
 }
 
 TEST_CASE("npy_info: a header of any dtype is told, without elements") {
@@ -425,30 +395,7 @@ TEST_CASE_METHOD(NpyFile, "read_npy: writes to a mapped tensor stay its own") {
   CHECK(file_bytes(path) == before);
 }
 
-TEST_CASE_METHOD(NpyFile, "write_npy: to the file that a tensor is mapped from, the tensor stays") {
-  constexpr int64_t kCount = 100000;  // many pages, none of them touched before
-  REQUIRE(write_npy(path, arange(kCount)) == Error::Ok);
-  const TensorPtr tensor = read_npy(path, NpyMemory::Map);
-  REQUIRE(write_npy(path, zeros({1})) == Error::Ok);
-  for (int64_t i = 0; i < kCount; ++i) REQUIRE(accessor<int64_t, 1>(tensor)[i] == i);
-  REQUIRE(write_npy(path, tensor) == Error::Ok);  // its own file, read and written at once
-  CHECK(accessor<int64_t, 1>(read_npy(path))[kCount - 1] == kCount - 1);
-  CHECK(folder.names() == std::vector<std::string>{"x.npy"});
-}
 #endif
-
-TEST_CASE_METHOD(
-    NpyFile, "read_npy: a file that is rewritten in place or cut off does not change the tensor") {
-  constexpr int64_t kCount = 100000;
-  REQUIRE(write_npy(path, arange(kCount)) == Error::Ok);
-  const TensorPtr tensor = read_npy(path);
-  CHECK(ownership(tensor) == Ownership::Owned);
-  put_file(path, to_npy(zeros({kCount}, ScalarType::Long)));
-  std::filesystem::resize_file(path, 10);
-  bool same = true;
-  for (int64_t i = 0; i < kCount; ++i) same = same && accessor<int64_t, 1>(tensor)[i] == i;
-  CHECK(same);
-}
 
 TEST_CASE_METHOD(NpyFile, "read_npy: misaligned numbers are read into memory of the tensor's own") {
   for (size_t pad = 0; pad < 4; ++pad) {
@@ -478,34 +425,7 @@ TEST_CASE_METHOD(NpyFile, "read_npy: any byte but 0 of a bool is true; a copy ha
 }
 
 #if TENON_HAS_POSIX_FILES && defined(__linux__)
-TEST_CASE_METHOD(NpyFile, "read_npy: with Map no element is read, of a bool neither") {
-  constexpr size_t kCount = size_t{64} << 20;
-  const Bytes header = to_npy(zeros({0}, ScalarType::Bool));
-  std::string text(header.begin(), header.end());
-  const std::string sizes = "(" + std::to_string(kCount) + ",), }";
-  text.replace(text.find("(0,), }"), sizes.size(), sizes);  // in place of spaces
-  put_file(path, Bytes(text.begin(), text.end()));
-  std::filesystem::resize_file(path, text.size() + kCount);  // a hole
-  const auto faults = [] {
-    struct rusage usage;
-    REQUIRE(::getrusage(RUSAGE_SELF, &usage) == 0);
-    return usage.ru_minflt + usage.ru_majflt;
-  };
-  const long before = faults();
-  const TensorPtr tensor = read_npy(path, NpyMemory::Map);
-  CHECK(faults() - before < 256);  // one for at most 64 KiB of each
-  CHECK(tensor->numel() == static_cast<int64_t>(kCount));
-}
 #endif
-
-TEST_CASE("from_npy: copies, so the bytes may go away") {
-  std::vector<uint8_t> bytes = file_bytes(data_path("c_i4.npy"));
-  const TensorPtr tensor = from_bytes_of(bytes);
-  std::fill(bytes.begin(), bytes.end(), uint8_t{0xee});
-  check_data_file<int32_t>(tensor);
-  CHECK(ownership(tensor) == Ownership::Owned);
-  CHECK(is_aligned(tensor, 64));
-}
 
 // A promise of docs/guarantees.md.
 TEST_CASE("from_npy: bytes after the array are left alone, missing ones are an error") {

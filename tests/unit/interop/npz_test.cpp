@@ -129,28 +129,6 @@ TEST_CASE("npz: what was written is read, of every dtype, by name and in order")
   }
 }
 
-TEST_CASE("npz: a stored array is mapped at a multiple of 64 bytes, and keeps the mapping") {
-  const Saved saved;
-  std::vector<NamedTensor> tensors;
-  for (size_t n = 1; n < 70; ++n)
-    tensors.emplace_back(std::string(n, 'a'), full({static_cast<int64_t>(n)}, n));
-  REQUIRE(write_npz(saved.path, tensors) == Error::Ok);
-  std::vector<TensorPtr> read;
-  {
-    const NpzFile file = saved.open();
-    for (const NpzInfo& info : file.infos())
-      read.push_back(file.get(info.name, NpyMemory::Map).value());
-  }
-  for (size_t n = 1; n < 70; ++n) {
-    const void* const data = const_data_ptr(read[n - 1]);
-    CHECK(reinterpret_cast<uintptr_t>(data) % 64 == 0);
-    CHECK(const_data_ptr<float>(read[n - 1])[n - 1] == static_cast<float>(n));
-#if defined(__linux__)
-    CHECK(is_mapped(saved.path, data));
-#endif
-  }
-}
-
 TEST_CASE("npz: an archive in memory is the file's, and its arrays are over the bytes") {
   const Saved saved;
   const std::vector<NamedTensor> tensors = {{"a", make_tensor_ptr({2}, {1.0, 2.0})},
@@ -179,19 +157,6 @@ TEST_CASE("npz: an archive in memory is the file's, and its arrays are over the 
     const auto* const data = static_cast<const char*>(const_data_ptr(a));
     CHECK((data >= begin && data < begin + size) == (packing == NpzPacking::Store));
   }
-}
-
-TEST_CASE("npz: numbers in memory that are misaligned are copied") {
-  auto archive = empty({0}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  REQUIRE(write_npz(archive, {{"a", ones({3})}, {"b", zeros({3}, ScalarType::Byte)}}) == Error::Ok);
-  Bytes moved(static_cast<size_t>(archive->numel()) + 1);
-  std::memcpy(moved.data() + 1, const_data_ptr(archive), moved.size() - 1);
-  const NpzFile file = NpzFile::open(Blob::of(moved.data() + 1, {archive->numel()})).value();
-  CHECK(file.find("a")->is_copied);
-  CHECK_FALSE(file.find("b")->is_copied);
-  CHECK(ownership(*file.get("a", NpyMemory::Map)) == Ownership::Owned);
-  CHECK(values<float>(**file.get("a", NpyMemory::Map)) == std::vector<float>{1, 1, 1});
-  CHECK(ownership(*file.get("b", NpyMemory::Map)) == Ownership::Adopted);
 }
 
 TEST_CASE(

@@ -56,19 +56,6 @@ bool is_doubled(const Tensor& tensor) {
 
 }  // namespace
 
-TEST_CASE("OnnxModule: of outputs that are set to the same memory the last one is there") {
-  OnnxModule module(model("two"));
-  const TensorPtr memory = zeros({3});
-  const TensorPtr total = make_tensor_ptr(*memory, {1, 2});
-  const TensorPtr difference = make_tensor_ptr(*memory, {1, 2}, {}, {}, 1);
-  REQUIRE(module.set_output(total, 0) == Error::Ok);
-  REQUIRE(module.set_output(difference, 1) == Error::Ok);
-  REQUIRE(module.run("forward", {kA, kB}) == Error::Ok);
-  CHECK(memory->const_data_ptr<float>()[0] == 6.0f);
-  CHECK(memory->const_data_ptr<float>()[1] == 4.0f);
-  CHECK(memory->const_data_ptr<float>()[2] == 5.0f);
-}
-
 TEST_CASE("OnnxModule: the model says its inputs and outputs, symbols as names of dimensions") {
   OnnxModule module(model("two"));
   CHECK(*module.method_names() == tests::Texts{"forward"});
@@ -147,33 +134,6 @@ TEST_CASE("OnnxModule: an output with a symbol is written in place, or copied an
   REQUIRE(module.run("forward", ramp(2)) == Error::Ok);
   CHECK(columns->accessor<float, 2>()[1][0] == 2.0f);
   CHECK(columns->accessor<float, 2>()[0][1] == 16.0f);
-}
-
-TEST_CASE("OnnxModule: an output that is set to an input does not change what others are made of") {
-  for (const size_t set : {size_t{0}, size_t{1}}) {  // whichever is computed first
-    OnnxModule module(model("two"));
-    const TensorPtr a = clone_tensor_ptr(kA);
-    REQUIRE(module.set_output(a, set) == Error::Ok);
-    const auto outputs = given(module.forward({a, kB}));
-    CHECK(outputs[set].toTensor().const_data_ptr() == a->const_data_ptr());
-    CHECK(outputs[0].toTensor().const_data_ptr<float>()[1] == 9.0f);
-    CHECK(outputs[1].toTensor().const_data_ptr<float>()[1] == 5.0f);
-  }
-}
-
-TEST_CASE(
-    "OnnxModule: outputs are over the runtime's memory, each run's its own, and outlive all") {
-  Tensor kept;
-  {
-    OnnxModule module(model("double_batch"));
-    kept = module.forward(ramp(500))->at(0).toTensor();
-    const Tensor second = module.forward(zeros({500, 8}))->at(0).toTensor();
-    CHECK(kept.const_data_ptr() != second.const_data_ptr());
-  }
-  CHECK(kept.ownership() == Ownership::Adopted);
-  CHECK(is_doubled(kept));
-  kept.mutable_data_ptr<float>()[4000 - 1] = 1;
-  CHECK(OnnxModule(model("double")).forward(ramp(1)).ok());  // after the last one is gone
 }
 
 TEST_CASE("OnnxModule: an output that is an input or a constant has memory of its own") {
@@ -410,19 +370,6 @@ TEST_CASE("OnnxModule: a model that gives nothing which an EValue can be is refu
   CHECK(module.get_output().error() == Error::InvalidState);
 }
 
-TEST_CASE("OnnxModule: an unloaded method is described anew, with the outputs that were selected") {
-  OnnxModule two(model("two"));
-  REQUIRE(two.select_outputs({"difference"}) == Error::Ok);
-  for (int i = 0; i < 2; ++i) {
-    REQUIRE(two.set_input(kB, 1) == Error::Ok);
-    const auto outputs = given(two.forward(kA));
-    REQUIRE(outputs.size() == 1);
-    CHECK(outputs[0].toTensor().const_data_ptr<float>()[1] == 5.0f);
-    REQUIRE(two.unload_method() == Error::Ok);
-    CHECK(two.run("forward", kA) == Error::InvalidState);  // the second input is not set any more
-  }
-}
-
 TEST_CASE("OnnxModule: outputs are selected by name or index, in the order asked for") {
   OnnxModule two(model("two"));
   REQUIRE(two.select_outputs({"difference", "total"}) == Error::Ok);
@@ -491,35 +438,6 @@ TEST_CASE("OnnxModule: sequences of tensors are lists of tensors, as inputs and 
   RETURNS(InvalidType, "input 0 (pieces): it is a Tensor", pieces.run("forward", kA));
   RETURNS(NotSupported, "input 0 (pieces): ONNX Runtime takes no empty list of tensors",
           pieces.run("forward", EValue(std::vector<Tensor>{})));
-}
-
-TEST_CASE("OnnxModule: an optional input may be left out, an optional output is a tensor or None") {
-  OnnxModule module(model("optional"));
-  const auto meta = module.method_meta();
-  CHECK((meta->inputs[1].is_optional && meta->inputs[1].is_described));
-  CHECK((meta->outputs[1].is_optional && !meta->outputs[0].is_optional));
-  const TensorPtr x = make_tensor_ptr({3.0f, 4.0f});
-  const auto outputs = given(module.forward(x));
-  CHECK_FALSE(outputs[0].toTensor().item<bool>());
-  CHECK(tests::values<float>(outputs[1].toTensor()) == tests::Floats{3, 4});
-  CHECK(outputs[2].isNone());
-  CHECK(module.get_output(2)->isNone());  // a value, not an error
-  CHECK(module.forward({x, x})->at(0).toTensor().item<bool>());
-  RETURNS(InvalidArgument, "input 1 (mask): dimension 0 is 3",
-          module.run("forward", {x, ones({3})}));
-}
-
-TEST_CASE("OnnxModule: an optional input of texts may be left out") {
-  OnnxModule module(model("optional_text"));
-  const auto meta = given(module.method_meta());
-  CHECK((meta.inputs[1].is_optional && meta.inputs[1].kind == ValueKind::StringList));
-  CHECK(meta.inputs[1].name() == std::string("words"));
-  const auto outputs = given(module.forward(ones({2})));
-  CHECK(tests::values<float>(outputs[0].toTensor()) == tests::Floats{1, 1});
-  CHECK(module.forward({ones({2}), none}).ok());
-  CHECK(module.forward({ones({2}), tests::Texts{"a", "b"}}).ok());
-  RETURNS(InvalidType, "input 1 (words): it is a Tensor, Float {2}, expected a StringList",
-          module.run("forward", {ones({2}), ones({2})}));
 }
 
 TEST_CASE("OnnxModule: an input with a default may be given or left out, and comes after others") {

@@ -30,11 +30,6 @@ cv::Mat counted_mat(int rows, int columns, int type) {
   return mat;
 }
 
-TensorPtr tracked(Calls& calls, void* data, Vector sizes, Vector strides = {},
-                  ScalarType type = ScalarType::Byte) {
-  return from_blob(data, sizes, strides, type, calls.deleter());
-}
-
 }  // namespace
 
 TEST_CASE("from_mat: an image is {rows, columns, channels}, a grey one {rows, columns}") {
@@ -78,23 +73,6 @@ TEST_CASE("from_mat, to_mat: every depth that both have") {
   }
 }
 
-TEST_CASE("from_mat: a part of a part keeps its step, and the memory after all Mats") {
-  TensorPtr t;
-  {
-    cv::Mat whole = counted_mat(6, 8, CV_8UC1);
-    const cv::Mat part = whole(cv::Rect(1, 1, 6, 4));
-    t = from_mat(part(cv::Range(1, 3), cv::Range(2, 5)));
-    CHECK(whole.u->refcount == 3);
-    whole.at<uchar>(2, 3) = 200;
-  }
-  CHECK(sizes(t) == Vector{2, 3});
-  CHECK(strides(t) == Vector{8, 1});
-  CHECK(tests::values<uint8_t>(t) == Bytes{200, 20, 21, 27, 28, 29});
-  const Tensor view = select(t, 0, 1);
-  t.reset();
-  CHECK(tests::values<uint8_t>(view) == Bytes{27, 28, 29});
-}
-
 TEST_CASE("from_mat: Mats of more dimensions, of columns, expressions and typed ones") {
   const int sizes3[] = {2, 3, 4};
   CHECK(sizes(from_mat(cv::Mat(3, sizes3, CV_32F))) == Vector{2, 3, 4});
@@ -108,24 +86,6 @@ TEST_CASE("from_mat: Mats of more dimensions, of columns, expressions and typed 
   CHECK(tests::values<float>(from_mat(typed)) == Floats{3, 4});
 }
 
-TEST_CASE("from_mat: writes show on both sides, and a Mat of another size leaves the memory") {
-  cv::Mat mat = counted_mat(2, 2, CV_8UC1);
-  const TensorPtr t = from_mat(mat);
-  mutable_data_ptr<uint8_t>(*t)[3] = 77;
-  CHECK(mat.at<uchar>(1, 1) == 77);
-  mat.create(50, 50, CV_8UC1);
-  CHECK(tests::values<uint8_t>(t) == Bytes{0, 1, 2, 77});
-}
-
-TEST_CASE("from_mat: a Mat over a pointer has nothing to keep") {
-  uint16_t memory[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-  const cv::Mat mat(2, 3, CV_16UC1, memory, 8);
-  const TensorPtr t = from_mat(mat);
-  CHECK(ownership(*t) == Ownership::Borrowed);
-  CHECK(strides(t) == Vector{4, 1});
-  CHECK(tests::values<uint16_t>(t) == std::vector<uint16_t>{0, 1, 2, 4, 5, 6});
-}
-
 TEST_CASE("from_mat: empty Mats, and those without dimensions") {
   CHECK(sizes(from_mat(cv::Mat(0, 5, CV_32F))) == Vector{0, 5});
   CHECK(sizes(from_mat(cv::Mat(3, 0, CV_32FC3))) == Vector{3, 0, 3});
@@ -137,24 +97,6 @@ TEST_CASE("from_mat: empty Mats, and those without dimensions") {
   cv::Mat odd(2, 2, CV_16U);
   odd.step.p[0] = 5;
   RAISES(InvalidArgument, "step of dimension 0 is 5 bytes", from_mat(odd));
-}
-
-TEST_CASE("from_mat: a UMat is mapped or copied first, and may go before a copy") {
-  cv::UMat on_device(2, 3, CV_8UC1, cv::Scalar(9));
-  {
-    const TensorPtr mapped = from_mat(on_device.getMat(cv::ACCESS_RW));
-    mutable_data_ptr<uint8_t>(*mapped)[0] = 8;
-  }
-  cv::Mat mat;
-  on_device.copyTo(mat);
-  const TensorPtr copied = from_mat(mat);
-  mat = cv::Mat();
-  on_device = cv::UMat();
-  CHECK(tests::values<uint8_t>(copied) == Bytes{8, 9, 9, 9, 9, 9});
-  static_assert(!std::is_invocable_v<decltype(from_mat), int>);
-#if !defined(__clang__)  // which selects the overload and then says that it is unavailable
-  static_assert(!std::is_invocable_v<decltype(from_mat), cv::UMat&>);
-#endif
 }
 
 // A promise of docs/guarantees.md.
@@ -299,45 +241,6 @@ TEST_CASE("to_mat: empty tensors are empty Mats") {
   CHECK(to_mat(from_blob(null, {0, 0, 3})).channels() == 3);
 }
 
-TEST_CASE("to_mat: the Mats keep the memory, once, whatever OpenCV does with them") {
-  Calls calls;
-  uint8_t memory[64];
-  std::iota(memory, memory + 64, uint8_t{0});
-  {
-    cv::Mat part;
-    {
-      TensorPtr t = tracked(calls, memory, {8, 8});
-      const cv::Mat mat = to_mat(t);
-      t.reset();
-      part = mat(cv::Rect(1, 1, 4, 4))(cv::Rect(1, 1, 2, 2));
-    }
-    CHECK(calls.count == 0);
-    CHECK(part.at<uchar>(1, 1) == 27);
-    cv::Mat grown = part.clone();
-    CHECK(grown.data != part.data);
-    part.adjustROI(2, 4, 2, 4);  // to the whole: a Mat knows where its memory begins and ends
-    CHECK(part.size() == cv::Size(8, 8));
-    CHECK(part.data == memory);
-    std::thread([last = std::move(part)] {}).join();
-    CHECK(calls.count == 1);
-    CHECK(calls.argument == memory);
-  }
-  {
-    cv::Mat mat = to_mat(tracked(calls, memory, {8, 8}));
-    mat.push_back(cv::Mat(1, 8, CV_8U, cv::Scalar(5)));  // OpenCV's own memory
-    CHECK(calls.count == 2);
-    CHECK(mat.rows == 9);
-    CHECK(mat.at<uchar>(7, 7) == 63);
-  }
-  {
-    cv::UMat mapped;
-    mapped = to_mat(tracked(calls, memory, {8, 8})).getUMat(cv::ACCESS_RW);
-    CHECK(calls.count == 2);
-    CHECK(mapped.getMat(cv::ACCESS_READ).at<uchar>(1, 0) == 8);
-  }
-  CHECK(calls.count == 3);
-}
-
 TEST_CASE("to_mat: an output of the right size is written in place, and the tensor cannot grow") {
   TensorPtr t = zeros({2, 2}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
   {
@@ -348,20 +251,6 @@ TEST_CASE("to_mat: an output of the right size is written in place, and the tens
     CHECK(resize_tensor_ptr(t, {9, 9}) == Error::InUse);
   }
   CHECK(resize_tensor_ptr(t, {9, 9}) == Error::Ok);
-}
-
-TEST_CASE("from_mat, to_mat: round trips keep the memory as long as anybody needs it") {
-  Calls calls;
-  uint8_t memory[12] = {};
-  cv::Mat mat = to_mat(tracked(calls, memory, {2, 2, 3}));
-  TensorPtr t = from_mat(mat);
-  mat = to_mat(t);
-  t = from_mat(mat);
-  mat = cv::Mat();
-  CHECK(calls.count == 0);
-  CHECK(t->const_data_ptr() == memory);
-  t.reset();
-  CHECK(calls.count == 1);
 }
 
 TEST_CASE("from_mat, to_mat: two allocations at most, and errors when there is no memory") {

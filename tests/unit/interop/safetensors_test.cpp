@@ -56,40 +56,6 @@ TEST_CASE("safetensors: what was written is read, of every dtype that the format
   }
 }
 
-TEST_CASE("safetensors: tensors are read-only, over the one mapping, which each keeps") {
-  const Saved saved;
-  REQUIRE(write_safetensors(saved.path, {{"a", make_tensor_ptr({2}, {1, 2})}, {"b", ones({3})}}) ==
-          Error::Ok);
-  TensorPtr a;
-  {
-    const SafeTensors file = saved.open();
-    a = file.get("a").value();
-    const TensorPtr again = file.get(file.find("a") == &file.infos()[0] ? 0 : 1).value();
-    CHECK(const_data_ptr(again) == const_data_ptr(a));
-    const auto* const data = static_cast<const char*>(const_data_ptr(a));
-    CHECK(static_cast<const char*>(const_data_ptr(*file.get("b"))) - data ==
-          static_cast<ptrdiff_t>(file.find("b")->offset) -
-              static_cast<ptrdiff_t>(file.find("a")->offset));
-    CHECK(reinterpret_cast<uintptr_t>(data) % 64 == file.find("a")->offset % 64);
-  }
-  CHECK(is_readonly(a));
-  CHECK(ownership(a) == Ownership::Adopted);
-  RETURNS(InvalidState, "read-only", fill_(a, 1));
-  RAISES(InvalidState, "read-only", mutable_data_ptr(a));
-  const TensorPtr copy = clone_tensor_ptr(a);
-  CHECK(fill_(copy, 7) == Error::Ok);
-  const void* const data = const_data_ptr(a);
-#if defined(__linux__)
-  CHECK(is_mapped(saved.path, data));
-#endif
-  const Tensor view = select(a, 0, 1);
-  a.reset();
-  CHECK(item<int32_t>(view) == 2);
-#if defined(__linux__)
-  CHECK(is_mapped(saved.path, data));
-#endif
-}
-
 TEST_CASE("safetensors: a file in memory is the one on the disk, and tensors are over the bytes") {
   const Saved saved;
   const std::vector<NamedTensor> tensors = {{"a", make_tensor_ptr({2}, {1, 2})}, {"b", ones({3})}};
@@ -289,22 +255,6 @@ TEST_CASE("safetensors: a model in several files is opened by its index") {
   RETURNS(InvalidArgument, "model.safetensors.index.json: ", Error(SafeTensors::open(index)));
 }
 
-TEST_CASE("write_safetensors: rows with gaps, a device's memory and a file that is mapped") {
-  const Saved saved;
-  CountingBackend gpu;
-  const TensorPtr t = make_tensor_ptr({2, 2}, {1, 2, 3, 4});
-  REQUIRE(write_safetensors(saved.path, {{"t", transpose(t, 0, 1)},
-                                         {"g", make_tensor_ptr({2}, {5, 6}, gpu)}}) == Error::Ok);
-  const SafeTensors file = saved.open();
-  CHECK(values<int32_t>(*file.get("t").value()) == Ints{1, 3, 2, 4});
-  CHECK(values<int32_t>(*file.get("g").value()) == Ints{5, 6});
-  // Over the file that is being replaced.
-  const TensorPtr old = file.get("t").value();
-  REQUIRE(write_safetensors(saved.path, {{"u", old}}) == Error::Ok);
-  CHECK(values<int32_t>(*old) == Ints{1, 3, 2, 4});
-  CHECK(values<int32_t>(*saved.open().get("u").value()) == Ints{1, 3, 2, 4});
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("write_safetensors: one that fails leaves the old file and no other behind") {
   const Saved saved;
@@ -334,19 +284,6 @@ TEST_CASE("write_safetensors: in place, the file keeps its other names") {
   CHECK(file_bytes(path) == std::vector<uint8_t>{'o', 'l', 'd'});
   REQUIRE(write_safetensors(path, {{"a", ones({2})}}, {}, {}, FileWrite::InPlace) == Error::Ok);
   CHECK(item<float>(select(SafeTensors::open(saved.folder / "name")->get("a").value(), 0, 1)) == 1);
-}
-
-TEST_CASE("write_safetensors: progress goes up to the file's size") {
-  const Saved saved;
-  uint64_t last = 0;
-  REQUIRE(write_safetensors(saved.path, {{"a", ones({3'000'000})}}, {},
-                            [&](uint64_t done, uint64_t total) {
-                              CHECK(done > last);
-                              CHECK(total == 12'000'000 + 128);
-                              last = done;
-                            }) == Error::Ok);
-  CHECK(last == 12'000'128);
-  CHECK(file_bytes(saved.path).size() == last);
 }
 
 TEST_CASE("write_safetensors: on_progress may drop the tensors, and resizes none while written") {

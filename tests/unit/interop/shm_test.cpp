@@ -163,25 +163,6 @@ Child begin_owner(const Name& name, const Pipe& made) {
 
 }  // namespace
 
-TEST_CASE("shm_create: another process attaches by name, and both see what either writes") {
-  const Name name;
-  const TensorPtr t = shm_create(name, {2, 3}, ScalarType::Float);
-  CHECK(values<float>(t) == Floats{0, 0, 0, 0, 0, 0});
-  CHECK(ownership(t) == Ownership::Adopted);
-  CHECK_FALSE(is_readonly(t));
-  CHECK(reinterpret_cast<uintptr_t>(t->const_data_ptr()) % 4096 == 0);
-  t->mutable_data_ptr<float>()[4] = 1.5f;
-  Child child([&] {
-    const TensorPtr theirs = shm_attach(name, kWrite);
-    if (theirs->sizes() != Dims({2, 3}) || theirs->const_data_ptr<float>()[4] != 1.5f) return 1;
-    theirs->mutable_data_ptr<float>()[0] = -2;
-    return 0;
-  });
-  CHECK(child.wait() == 0);
-  CHECK(values<float>(t) == Floats{-2, 0, 0, 0, 1.5f, 0});
-  CHECK(name.exists());
-}
-
 TEST_CASE("shm_create: every dtype, strides, no elements, a number and 64 dimensions arrive") {
   for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i) {
     const auto type = static_cast<ScalarType>(i);
@@ -235,26 +216,6 @@ TEST_CASE("shm: an owner finds out that it is the last whatever the permissions 
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("shm: an abandoned name of another user is NotFound, and stays") {
-  if (::geteuid() != 0) return;
-  const Name name;
-  const mode_t mask = ::umask(0);
-  CHECK(Child([&] {
-          const TensorPtr t = shm_create(name, {3}, ScalarType::Int, {}, 0666);
-          ::_exit(0);
-          return 1;
-        }).wait() == 0);
-  ::umask(mask);
-  Child child([&] {
-    if (::setuid(65534) != 0) return 1;
-    if (try_shm_attach(name).error() != Error::NotFound || !name.exists()) return 2;
-    return try_shm_create(name, {3}, ScalarType::Int).error() == Error::InUse ? 0 : 3;
-  });
-  CHECK(child.wait() == 0);
-  RAISES(NotFound, "it was abandoned by processes that ended", shm_attach(name));
-  CHECK_FALSE(name.exists());
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("shm: a read-only tensor refuses to be written to, and its memory faults") {
   const Name name;
@@ -274,35 +235,6 @@ TEST_CASE("shm: a read-only tensor refuses to be written to, and its memory faul
     CHECK(child.wait() == 1000 + SIGSEGV);
   }
   CHECK(values<int32_t>(t) == Ints{0, 0, 0});
-}
-
-TEST_CASE("shm_attach: by a descriptor, of which the tensor makes its own, in another process") {
-  const TensorPtr t = shm_create({2}, ScalarType::Long);
-  t->mutable_data_ptr<int64_t>()[1] = 5;
-  Child child([&] {
-    const int descriptor = ::dup(shm_fd(t));
-    const TensorPtr theirs = shm_attach(descriptor, kWrite);
-    ::close(descriptor);
-    if (shm_fd(theirs) == descriptor || theirs->const_data_ptr<int64_t>()[1] != 5) return 1;
-    theirs->mutable_data_ptr<int64_t>()[0] = 6;
-    return 0;
-  });
-  CHECK(child.wait() == 0);
-  CHECK(values<int64_t>(t) == Longs{6, 5});
-}
-
-TEST_CASE("shm_attach: by a descriptor that is not open for writing, only to read") {
-  const TensorPtr t = shm_create({2}, ScalarType::Long);
-  const std::string path = "/proc/self/fd/" + std::to_string(shm_fd(t));
-  const int writes = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  RAISES(AccessFailed, "cannot read it: Bad file descriptor", shm_attach(writes));
-  ::close(writes);
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  REQUIRE(descriptor >= 0);
-  CHECK(is_readonly(shm_attach(descriptor)));
-  RAISES(AccessFailed, "shm_attach: descriptor " + std::to_string(descriptor) + ": cannot map it",
-         shm_attach(descriptor, kWrite));
-  ::close(descriptor);
 }
 
 // A promise of docs/guarantees.md.
@@ -377,39 +309,6 @@ TEST_CASE("shm_create: replaces what the last owner left, but not what has an ow
   CHECK(values<int32_t>(shm_attach(name)) == Ints{0, 0});
   t.reset();
   CHECK_FALSE(name.exists());
-}
-
-TEST_CASE("shm_create: of several at once exactly one makes the name, a free or an abandoned one") {
-  for (int round = 0; round < 20; ++round) {
-    const Name name;
-    if (round % 2 == 1) {
-      Child([&] {
-        shm_create(name, {3}, ScalarType::Int).release();
-        return 0;
-      }).wait();
-      CHECK(name.exists());
-    }
-    const Pipe start;
-    const Pipe tried;
-    const Pipe end;
-    std::vector<Child> children;
-    for (int i = 0; i < 4; ++i) {
-      children.emplace_back([&] {
-        start.get();
-        const Result<TensorPtr> t = try_shm_create(name, {i + 1}, ScalarType::Int);
-        tried.put();
-        end.get();
-        return t.ok() ? 0 : t.error() == Error::InUse ? 1 : 2;
-      });
-    }
-    start.put(4);
-    for (int i = 0; i < 4; ++i) tried.get();
-    end.put(4);
-    std::vector<int> counts(3, 0);
-    for (Child& child : children) ++counts.at(static_cast<size_t>(child.wait()));
-    CHECK(counts == std::vector<int>{1, 3, 0});
-    CHECK_FALSE(name.exists());
-  }
 }
 
 // A promise of docs/guarantees.md.

@@ -61,19 +61,6 @@ TEST_CASE("torch_file: tensors of one storage share memory, and keep their strid
   CHECK(from.find("x") == nullptr);
 }
 
-TEST_CASE("torch_file: a tensor is read-only, and keeps the bytes after the file") {
-  TensorPtr kept;
-  {
-    const TorchFile from = opened(floats());
-    REQUIRE(from.infos()[0].name.empty());
-    kept = from.get("").value();
-  }
-  CHECK(kept->const_data_ptr<float>()[3] == 4);
-#if !defined(USE_ATEN_LIB)
-  CHECK(fill_(kept, 1) == Error::InvalidState);
-#endif
-}
-
 TEST_CASE("torch_file: numbers at an odd address are copied, with their strides") {
   const TensorPtr bytes =
       memory("x" + file(tensor(storage("0", 6, "FloatStorage"), 1, {2, 2}, {1, 3})));

@@ -410,14 +410,6 @@ TEST_CASE("TorchScriptModule: method_meta has the arguments' names and kinds, an
   CHECK(many.method_meta("plus")->inputs[1].is_optional);
 }
 
-TEST_CASE("TorchScriptModule: an argument of a type that no EValue is of is named when it runs") {
-  TorchScriptModule many(model_path("many.pt"));
-  CHECK(many.method_meta("look_up")->inputs[0].name() == std::string("table"));
-  RETURNS(NotSupported,
-          "run: input 0 (table): it is Dict[str, Tensor], which an EValue cannot be; split_input()",
-          many.run("look_up"));
-}
-
 TEST_CASE("TorchScriptModule: an argument of another type has its default") {
   TorchScriptModule module(script(R"(
 def forward(self, x: Tensor, device: Optional[Device] = None, times: int = 2) -> Tensor:
@@ -429,28 +421,6 @@ def forward(self, x: Tensor, device: Optional[Device] = None, times: int = 2) ->
   CHECK(floats(one(module.forward({row(), none, 3}))) == Floats{3, 6, 9});
   RETURNS(NotSupported, "forward: input 1 (device): it is Device, which an EValue cannot be",
           module.forward({row(), "cpu"}).error());
-}
-
-TEST_CASE("TorchScriptModule: inputs are checked before libtorch sees them") {
-  TorchScriptModule many(model_path("many.pt"));
-  RETURNS(InvalidType, "run: input 1 (by): it is an Int, 5, expected a Double",
-          many.run("scaled", {row(), 5, 4, false}));
-  RETURNS(InvalidState, "run: input 0 (x): it is not given", many.run("forward"));
-  RETURNS(InvalidType, "input 0 (tensors): it is a TensorList of 1, expected an Opt",
-          many.run("count_there", EValue(std::vector<Tensor>{*row()})));
-  RETURNS(InvalidState, "input 0 (x)", many.run("forward", EValue(Tensor())));
-}
-
-TEST_CASE("TorchScriptModule: libtorch gets the input's own memory, with any strides") {
-  TorchScriptModule many(model_path("many.pt"));
-  const TensorPtr x = row();
-  CHECK(const_data_ptr(one(many.execute("same", x)).toTensor()) == const_data_ptr(x));
-  const TensorPtr matrix = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  const Tensor transposed = transpose(matrix, 0, 1);
-  const Tensor back = one(many.execute("transposed", transposed)).toTensor();
-  CHECK(const_data_ptr(back) == const_data_ptr(matrix));
-  CHECK(tests::strides(back) == Vector{2, 1});
-  CHECK(tests::values<float>(back) == Floats{1, 2, 3, 4});
 }
 
 TEST_CASE("TorchScriptModule: an input's memory is released when it and the outputs are gone") {
@@ -488,35 +458,6 @@ TEST_CASE("TorchScriptModule: an output is copied to the tensor that was set for
   CHECK(tests::values<float>(second) == Floats{0, 1, 2});
   CHECK(floats(*many.get_output("pair", 0)) == Floats{2, 3, 4});
   RETURNS(InvalidType, "output 1: it is a Tensor", many.set_output("mixed", second, 1));
-}
-
-TEST_CASE("TorchScriptModule: a state that is set as input and output is the last one for others") {
-  TorchScriptModule module(script("def forward(self, x, state):\n    return state + x, state\n"));
-  const TensorPtr state = zeros({1, 3});
-  CHECK(module.set_input(state, 1) == Error::Ok);
-  CHECK(module.set_output(state, 0) == Error::Ok);
-  Floats expected(3, 0.0f);
-  for (int t = 0; t < 3; ++t) {
-    CHECK(module.run("forward", row()) == Error::Ok);
-    CHECK(floats(*module.get_output(1)) == expected);
-    for (size_t i = 0; i < 3; ++i) expected[i] += static_cast<float>(i + 1);
-    CHECK(tests::values<float>(state) == expected);
-  }
-  const TensorPtr x = row();  // and both ways
-  CHECK(module.set_output(x, 1) == Error::Ok);
-  CHECK(module.run("forward", {x, state}) == Error::Ok);
-  CHECK(tests::values<float>(x) == expected);
-  CHECK(tests::values<float>(state)[1] == expected[1] + 2);
-}
-
-TEST_CASE("TorchScriptModule: what a script writes in place is there, set as an output or not") {
-  TorchScriptModule many(model_path("many.pt"));
-  const TensorPtr x = row();
-  CHECK(const_data_ptr(one(many.execute("add_in_place", x)).toTensor()) == const_data_ptr(x));
-  CHECK(tests::values<float>(x) == Floats{2, 3, 4});
-  CHECK(many.set_output("add_in_place", x) == Error::Ok);
-  CHECK(many.run("add_in_place", x) == Error::Ok);
-  CHECK(tests::values<float>(x) == Floats{3, 4, 5});
 }
 
 TEST_CASE("TorchScriptModule: what a script or operator refuses is the text, on one line") {

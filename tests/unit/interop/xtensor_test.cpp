@@ -20,33 +20,6 @@
 using namespace tenon;
 using namespace tests;
 
-TEST_CASE("as_xtensor: has the tensor's memory, sizes and strides") {
-  Floats data(24);
-  std::iota(data.begin(), data.end(), 0.0f);
-  const struct {
-    int64_t offset;
-    Vector strides;
-  } rows[] = {{0, {3, 1}}, {0, {1, 2}}, {0, {8, 2}}, {23, {-5, -2}}, {2, {7, -1}}};
-  for (const auto& row : rows) {
-    CAPTURE(row.strides);
-    const TensorPtr t = from_blob(data.data() + row.offset, {2, 3}, row.strides);
-    auto fixed = as_xtensor<float, 2>(t);
-    auto dynamic = as_xtensor<float>(t);
-    CHECK(&fixed(0, 0) == t->const_data_ptr());
-    CHECK(dynamic.dimension() == 2);
-    CHECK(list(dynamic.shape()) == Vector{2, 3});
-    CHECK(list(fixed.strides()) == row.strides);
-    for (size_t i = 0; i < 2; ++i) {
-      for (size_t j = 0; j < 3; ++j) {
-        const auto at = row.offset + static_cast<int64_t>(i) * row.strides[0] +
-                        static_cast<int64_t>(j) * row.strides[1];
-        CHECK(fixed(i, j) == data[static_cast<size_t>(at)]);
-        CHECK(dynamic(i, j) == fixed(i, j));
-      }
-    }
-  }
-}
-
 TEST_CASE("from_xtensor: of a const array that goes away a copy is kept") {
   const auto make = []() -> const xt::xarray<double> { return xt::ones<double>({20, 30}); };
   const TensorPtr t = from_xtensor(make());
@@ -174,30 +147,6 @@ TEST_CASE("from_xtensor: const makes a read-only tensor") {
   CHECK_FALSE(from_xtensor(array)->is_readonly());
 }
 
-TEST_CASE("from_xtensor: what is moved in is kept") {
-  TensorPtr t;
-  {
-    xt::xarray<float> array = {{1, 2}, {3, 4}};
-    const float* const data = array.data();
-    t = from_xtensor(std::move(array));
-    CHECK(t->const_data_ptr() == data);
-  }
-  CHECK(ownership(*t) == Ownership::Adopted);
-  const Tensor row = select(t, 0, 1);
-  t.reset();
-  CHECK(tests::values<float>(row) == Floats{3, 4});
-  xt::xtensor_fixed<int32_t, xt::xshape<3>> fixed = {1, 2, 3};
-  const TensorPtr moved = from_xtensor(std::move(fixed));
-  fixed(0) = 8;
-  CHECK(tests::values<int32_t>(moved) == Ints{1, 2, 3});
-  // A view that has its container.
-  const TensorPtr owning =
-      from_xtensor(xt::view(xt::xarray<float>({{1, 2, 3}, {4, 5, 6}}), xt::all(), 2));
-  CHECK(tests::values<float>(owning) == Floats{3, 6});
-  CHECK(tests::values<double>(from_xtensor(xt::eval(xt::ones<double>({2}) * 3.0))) ==
-        Doubles{3, 3});
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE(
     "from_xtensor: views, adaptors and shared expressions that are moved in have what they hold") {
@@ -229,16 +178,6 @@ TEST_CASE(
             xt::adapt_smart_ptr(shared->data(), {2, 2}, std::shared_ptr<Floats>(shared)))) == all);
   const auto constant = xt::strided_view(fixed(), {xt::all(), 1});
   CHECK(tests::values<float>(from_xtensor(std::move(constant))) == column);
-}
-
-TEST_CASE("make_tensor_ptr: of a view of xtensor's has the view's elements") {
-  const xt::xarray<float> a = {{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}};
-  CHECK(tests::values<float>(make_tensor_ptr(xt::view(a, 1, xt::range(2, 3)))) == Floats{7});
-  CHECK(tests::values<float>(make_tensor_ptr(xt::view(a, xt::all(), xt::range(0, 2)))) ==
-        Floats{0, 1, 5, 6});
-  CHECK(tests::values<float>(make_tensor_ptr(xt::transpose(a))) ==
-        Floats{0, 5, 1, 6, 2, 7, 3, 8, 4, 9});
-  CHECK(tests::values<float>(make_tensor_ptr(a)) == Floats{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
 TEST_CASE("from_xtensor: one allocation, and errors when there is no memory") {

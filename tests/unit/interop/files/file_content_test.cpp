@@ -19,23 +19,6 @@ Error open(const FileContent& content) {
 
 }  // namespace
 
-TEST_CASE("file content: the bytes of a tensor of any dtype, which stays while they are used") {
-  auto numbers = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
-  const void* const data = numbers->const_data_ptr();
-  FileBytes bytes;
-  REQUIRE(bytes.open(numbers) == Error::Ok);
-  CHECK(bytes.data == data);
-  CHECK(bytes.size == 16);
-  numbers.reset();
-  float last = 0;
-  std::memcpy(&last, bytes.data + 12, sizeof last);
-  CHECK(last == 4.0f);
-
-  FileBytes none;
-  REQUIRE(none.open(empty({0}, ScalarType::Byte)) == Error::Ok);
-  CHECK(none.size == 0);
-}
-
 TEST_CASE("file content: a Blob's owner is kept, and let go once") {
   auto owner = std::make_shared<std::vector<uint8_t>>(std::vector<uint8_t>{1, 2, 3});
   const std::weak_ptr<std::vector<uint8_t>> watched = owner;

@@ -58,15 +58,6 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("file: blocks are written one after the other, empty ones too") {
-  const TempFolder folder;
-  const std::string path = folder / "out";
-  const FileBlock blocks[] = {{"ab", 2}, {nullptr, 0}, {"cde", 3}};
-  REQUIRE(detail::write_file(path.c_str(), blocks) == Error::Ok);
-  CHECK(text_of(path) == "abcde");
-  CHECK(folder.names() == std::vector<std::string>{"out"});
-}
-
 TEST_CASE("file: a written file has the permissions of a new one, a replaced one keeps its own") {
   const TempFolder folder;
   const std::string path = folder / "out";
@@ -229,17 +220,6 @@ TEST_CASE("file: where it cannot be replaced the error names writing in place, w
   CHECK(folder.names().size() == 1);
 }
 
-TEST_CASE("file: a name that the file system cannot have fails before anything is written") {
-  const TempFolder folder;
-  OutputFile file;
-  RETURNS(AccessFailed, "cannot open: File name too long",
-          file.open((folder / std::string(256, 'x')).c_str()));
-  CHECK(folder.names().empty());
-  CHECK(write_text(folder / std::string(255, 'x'), "1") == Error::Ok);
-  CHECK(write_text(folder / std::string(255, 'x'), "2") == Error::Ok);
-  CHECK(folder.names().size() == 1);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("file: a write that fails halfway leaves the old file whole and no other behind") {
   const TempFolder folder;
@@ -293,15 +273,6 @@ TEST_CASE("file: a device, and a file without a name, are written in place") {
   CHECK(text_of(path) == "new");
   CHECK(folder.names().empty());
   CHECK(::close(descriptor) == 0);
-}
-
-TEST_CASE("file: where no file can be made the error says why") {
-  const TempFolder folder;
-  put_file(folder / "file", {'x'});
-  RETURNS(AccessFailed, "cannot create a file in its folder: No such file or directory",
-          write_text(folder / "none/out", "x"));
-  RETURNS(AccessFailed, "Not a directory", write_text(folder / "file/out", "x"));
-  RETURNS(AccessFailed, "cannot open: Is a directory", write_text(folder / "", "x"));
 }
 
 TEST_CASE("file: what is not committed changes nothing, and leaves nothing behind") {
@@ -428,19 +399,6 @@ TEST_CASE("file writer: memory that the host cannot write, or that went, is an e
   REQUIRE(file.write("abc", 3, silent) == Error::Ok);
   lent->unsafeGetTensorImpl()->set_data(nullptr);
   RETURNS(InvalidState, "the tensor to write to has no memory", file.write("d", 1, silent));
-}
-
-TEST_CASE("file writer: the text of an error outlives what is undone") {
-  const auto bytes = empty({0}, ScalarType::Byte, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  const auto fail_late = [&] {
-    OutputFile file;
-    Progress silent;
-    REQUIRE(file.open(bytes) == Error::Ok);
-    REQUIRE(file.write("abc", 3, silent) == Error::Ok);
-    return detail::fail(Error::AccessFailed, "the first error");
-  };
-  RETURNS(AccessFailed, "the first error", fail_late());
-  CHECK(bytes->numel() == 0);
 }
 
 TEST_CASE("file writer: a function gets the bytes in order, and its error ends the writing") {

@@ -32,58 +32,6 @@ Error read(const std::string& file) { return Read(file).error; }
 
 }  // namespace
 
-TEST_CASE("gguf header: keys and tensors are as the file says, in its order") {
-  const std::string file =
-      GgufContent{
-          {gguf_key("b", Kind::Uint16, little(uint16_t{7})),
-           gguf_key("a", Kind::String, gguf_text("text")),
-           gguf_key("", Kind::Array, gguf_array(Kind::Float64, 2, little(1.0) + little(2.0))),
-           gguf_key("t", Kind::Array, gguf_array(Kind::String, 2, gguf_text("x") + gguf_text("")))},
-          {gguf_tensor("z", {3, 2}, 0, 0), gguf_tensor("q", {64, 5}, 2, 32),
-           gguf_tensor("s", {}, 24, 224), gguf_tensor("e", {4, 0, 2}, 26, 0),
-           gguf_tensor("new", {7}, 99, 0)},
-          225}
-          .bytes();
-  for (const int version : {2, 3}) {
-    std::string of_version = file;
-    of_version[4] = static_cast<char>(version);
-    const Read result(of_version);
-    REQUIRE(result.error == Error::Ok);
-    const GgufHeader& header = result.header;
-    REQUIRE(header.metadata.size() == 4);
-    const auto& entries = header.metadata;
-    CHECK(entries[0].key == "b");
-    CHECK(entries[0].dtype == std::string("UINT16"));
-    CHECK(entries[0].type == ScalarType::UInt16);
-    CHECK((!entries[0].is_array && entries[0].count == 1));
-    CHECK(entries[0].offset == 24 + 8 + 1 + 4);
-    CHECK(entries[1].dtype == std::string("STRING"));
-    CHECK(entries[1].type == ScalarType::Undefined);
-    CHECK((entries[2].is_array && entries[2].count == 2));
-    CHECK(entries[2].type == ScalarType::Double);
-    CHECK((entries[3].is_array && entries[3].dtype == std::string("STRING")));
-    CHECK(header.keys.find("a")[0].second == 1);
-    CHECK(header.keys.find("")[0].second == 2);
-    CHECK(header.keys.find("c").empty());
-    REQUIRE(header.infos.size() == 5);
-    const GgufInfo& z = header.infos[0];
-    CHECK((z.name == "z" && z.dtype == "F32" && z.type == ScalarType::Float));
-    CHECK(z.sizes == Dims{2, 3});
-    CHECK((z.block_size == 1 && z.block_nbytes == 4 && z.nbytes == 24));
-    const uint64_t data = z.offset;
-    CHECK(data % 32 == 0);
-    const GgufInfo& q = header.infos[1];
-    CHECK((q.dtype == "Q4_0" && q.ggml_type == 2 && q.type == ScalarType::Undefined));
-    CHECK(q.sizes == Dims{5, 64});
-    CHECK((q.block_size == 32 && q.block_nbytes == 18 && q.nbytes == 180));
-    CHECK(q.offset == data + 32);
-    CHECK((header.infos[2].sizes.empty() && header.infos[2].nbytes == 1));
-    CHECK(header.infos[3].sizes == Dims{2, 0, 4});
-    CHECK(header.infos[3].nbytes == 0);
-    CHECK((header.infos[4].dtype == "type 99" && header.infos[4].block_size == 0));
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and the byte") {
   const std::string k = gguf_key("k", Kind::Uint8, "\1");
@@ -175,23 +123,6 @@ TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and 
   for (size_t size = 0; size < whole.size(); ++size) {
     CHECK(read(whole.substr(0, size)) == Error::InvalidArgument);
   }
-}
-
-TEST_CASE("gguf header: gaps and any order are fine, and other alignments") {
-  const std::string aligned = gguf_key("general.alignment", Kind::Uint32, little(8u));
-  const Read eight(
-      GgufContent{{aligned}, {gguf_tensor("b", {2}, 26, 24), gguf_tensor("a", {2}, 26, 0)}, 32, 8}
-          .bytes());
-  REQUIRE(eight.error == Error::Ok);
-  const std::vector<GgufInfo>& infos = eight.header.infos;
-  CHECK(infos[0].offset - infos[1].offset == 24);
-  CHECK(infos[1].offset % 8 == 0);
-  CHECK_FALSE(infos[0].is_copied);
-  const Read odd(
-      GgufContent{{}, {gguf_tensor("b", {1}, 26, 2), gguf_tensor("a", {1}, 24, 1)}, 9}.bytes());
-  REQUIRE(odd.error == Error::Ok);
-  CHECK(odd.header.infos[0].is_copied);
-  CHECK_FALSE(odd.header.infos[1].is_copied);
 }
 
 // A promise of docs/guarantees.md.

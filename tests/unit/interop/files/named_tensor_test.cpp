@@ -12,14 +12,6 @@ using namespace tenon;
 using namespace tests;
 using tenon::detail::HostBytes;
 
-TEST_CASE("NamedTensor: is another handle, so that a temporary's memory stays") {
-  const std::vector<NamedTensor> list = {{"a", ones({2})}, {"b", *zeros({3})}, {"c", TensorPtr()}};
-  CHECK(list[0].name == "a");
-  CHECK(values<float>(list[0].tensor) == Floats{1, 1});
-  CHECK(values<float>(list[1].tensor) == Floats{0, 0, 0});
-  CHECK_FALSE(list[2].tensor.defined());
-}
-
 TEST_CASE("NamedTensor: names are UTF-8, and once each") {
   const TensorPtr t = ones({1});
   CHECK(detail::check_names({}) == Error::Ok);

@@ -57,18 +57,6 @@ void check_refusals(Error error, const std::vector<Refusal>& rows) {
 
 }  // namespace
 
-TEST_CASE("npy header: the text's place is found in versions 1.0, 2.0 and 3.0") {
-  NpyRange text;
-  REQUIRE(find_text(raw("\x93NUMPY\x01\x00\x03\x00{ }rest"), text) == Error::Ok);
-  CHECK((text.begin == 10 && text.end() == 13));
-  for (const char version : {'\x02', '\x03'}) {
-    std::string bytes = raw("\x93NUMPY\x02\x00\x03\x00\x00\x00{ }rest");
-    bytes[6] = version;
-    REQUIRE(find_text(bytes, text) == Error::Ok);
-    CHECK((text.begin == 12 && text.end() == 15));
-  }
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("npy header: other files, later versions and damaged files are told apart") {
   NpyRange text;
@@ -358,28 +346,6 @@ TEST_CASE("npy header: what is no dict of these keys, once each, is an error tha
        {"{'descr': '<f4' 'shape': ()", "expected ',' or '}'"},
        {"{'fortran_order': 0}", "expected True or False"},
        {"{'fortran_order': Falsehood", "expected ',' or '}'"}});
-}
-
-TEST_CASE("npy header: what is written is read again, whatever the shape") {
-  for (const Dims& sizes : {Dims(), Dims({0}), Dims({7}), Dims({2, 3}), Dims({INT64_MAX, 0, 9}),
-                            Dims(std::vector<int64_t>(64, INT64_MAX))}) {
-    for (const detail::NpyType& type : detail::kNpyTypes) {
-      for (const bool fortran_order : {false, true}) {
-        char out[detail::kNpyHeaderRoom];
-        const size_t size = detail::format_npy_header(type, fortran_order, sizes, out);
-        CHECK(size % 64 == 0);
-        CHECK(out[size - 1] == '\n');
-        const std::string bytes(out, size);
-        NpyRange text;
-        REQUIRE(find_text(bytes, text) == Error::Ok);
-        CHECK(text.end() == size);
-        const NpyHeader header = parsed(bytes.substr(text.begin));
-        CHECK((header.type == type.type && !header.swapped));
-        CHECK(header.fortran_order == fortran_order);
-        CHECK(header.sizes == sizes);
-      }
-    }
-  }
 }
 
 }  // namespace npy_header_test

@@ -23,17 +23,6 @@ NpyArray header_of(const std::vector<uint8_t>& bytes, size_t begin = 0) {
 
 }  // namespace
 
-TEST_CASE("npy reader: a header says where the elements are, without reading them") {
-  const std::vector<uint8_t> bytes = to_npy(make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6}));
-  const NpyArray array = header_of(bytes);
-  CHECK(array.header.sizes == Dims({2, 3}));
-  CHECK(array.header.type == own::ScalarType::Int);
-  CHECK(array.begin == 128);
-  CHECK(array.nbytes == 24);
-  CHECK(array.order.empty());
-  CHECK(array.is_usable());
-}
-
 TEST_CASE("npy reader: elements at odd offsets, in the other byte order or none are not used") {
   std::vector<uint8_t> bytes = to_npy(make_tensor_ptr({2}, {1, 2}));
   bytes.insert(bytes.begin(), 2, 0);

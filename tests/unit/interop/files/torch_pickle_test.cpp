@@ -51,14 +51,6 @@ TEST_CASE("torch_pickle: numbers, texts and flags") {
   CHECK(Read(pickle("\x88")).value == PickleGraph::kTrue);
 }
 
-TEST_CASE("torch_pickle: the memo, frames, and what follows the pickle") {
-  const Read read("\x80\4\x95" + number(9, 8) + "]\x94(K\1h" + std::string(1, '\0') + "K\3e.more");
-  REQUIRE(read.error == Error::Ok);
-  CHECK(read.made().size == 3);
-  CHECK(read.graph.element(read.value, 1) == read.value);
-  CHECK(read.bytes.substr(read.end) == "more");
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("torch_pickle: values take at most 80 times the pickle's bytes") {
   constexpr size_t kCount = 140'000;  // vectors have just grown

@@ -12,19 +12,6 @@ using detail::PickleGraph;
 using detail::PickleKind;
 using detail::TorchMaker;
 
-TEST_CASE("torch_values: elements of a list; None beyond its end, and of what is no list") {
-  PickleGraph graph;
-  const uint32_t list = graph.add(PickleKind::List);
-  graph.cells.push_back({PickleGraph::kTrue, 2});
-  graph.cells.push_back({PickleGraph::kFalse, 0});
-  graph.values[list].first = 1;
-  graph.values[list].size = 2;
-  CHECK(graph.element(list, 0) == PickleGraph::kTrue);
-  CHECK(graph.element(list, 1) == PickleGraph::kFalse);
-  CHECK(graph.element(list, 7) == PickleGraph::kNone);
-  CHECK(graph.element(PickleGraph::kTrue, 0) == PickleGraph::kNone);
-}
-
 TEST_CASE("torch_values: what is no function, and arguments that do not fit, are errors") {
   PickleGraph graph;
   TorchMaker maker(graph);

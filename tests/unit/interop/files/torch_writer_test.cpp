@@ -72,32 +72,6 @@ std::string tuple(const std::vector<int>& numbers) {
 
 }  // namespace
 
-TEST_CASE("torch writer: the pickle of two tensors") {
-  using namespace std::string_literals;
-  const TensorPtr a = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
-  const TensorPtr b = full({3}, 7, ScalarType::UInt16);
-  const Archive archive = write({{"a.w", a}, {"b", b}});
-  CHECK(archive.names() ==
-        "archive/data.pkl archive/byteorder archive/data/0 archive/data/1 archive/version ");
-  CHECK(archive["byteorder"] == "little");
-  CHECK(archive["version"] == "3\n");
-  if (!detail::host_is_big_endian()) {
-    CHECK(archive["data/0"] == text(a));
-    CHECK(archive["data/1"] == text(b));
-  }
-  CHECK(archive["data.pkl"] ==
-        "\x80\2ccollections\nOrderedDict\nq\0)R"s
-        "X\3\0\0\0a.wctorch._utils\n_rebuild_tensor_v2\nq\1"s
-        "((X\7\0\0\0storageq\2ctorch\nFloatStorage\nq\3X\1\0\0\0"
-        "0X\3\0\0\0cpuq\4K\6tQ"s
-        "K\0(K\2K\3t(K\3K\1t\x89h\0)RtRs"s
-        "X\1\0\0\0bctorch._utils\n_rebuild_tensor_v3\nq\5"s
-        "((h\2ctorch.storage\nUntypedStorage\nq\6X\1\0\0\0"
-        "1h\4K\6tQ"s
-        "K\0(K\3t(K\1t\x89h\0)Rctorch\nuint16\nq\7tRs."s);
-  CHECK(write({})["data.pkl"] == "\x80\2ccollections\nOrderedDict\nq\0)R."s);
-}
-
 TEST_CASE("torch writer: every dtype has a name") {
 #define TENON_DETAIL_WRITES(T, name) \
   CHECK(write({{"t", zeros({2}, ScalarType::name)}})["data/0"].size() == 2 * sizeof(T));

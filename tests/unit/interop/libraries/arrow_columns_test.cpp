@@ -63,19 +63,4 @@ TEST_CASE("arrow columns: types have the names that pyarrow prints") {
   CHECK(arrow_type_name(list).size() < 3000);
 }
 
-TEST_CASE("arrow columns: those of a schema, in its order, also of types that no tensor has") {
-  ArrowSchema fields[] = {schema_of("i", "b"), schema_of("u", "a"), schema_of("l", "b")};
-  ArrowSchema* pointers[] = {fields, fields + 1, fields + 2};
-  ArrowSchema root = schema_of("+s");
-  root.n_children = 3;
-  root.children = pointers;
-  ArrowColumns made(ArrowHold<ArrowSchema>(&root), ArrowPermutation::Unambiguous);
-  CHECK(root.release == nullptr);
-  REQUIRE(made.read() == Error::Ok);
-  REQUIRE(made.infos().size() == 3);
-  CHECK(made.infos()[0].name == "b");
-  CHECK(made.infos()[1].name == "a");
-  CHECK(made.infos()[1].type == tenon::ScalarType::Undefined);
-}
-
 }  // namespace arrow_columns_test

@@ -43,22 +43,6 @@ struct Exported {
 
 }  // namespace
 
-TEST_CASE("to_arrow: one dimension is an array of numbers over the tensor's memory") {
-  const TensorPtr t = make_tensor_ptr({1.5f, 2.5f, 3.5f});
-  const Exported made(*t);
-  CHECK(std::string(made.schema.format) == "f");
-  CHECK(std::string(made.schema.name).empty());
-  CHECK(made.schema.flags == ARROW_FLAG_NULLABLE);
-  CHECK(made.schema.metadata == nullptr);
-  CHECK(made.schema.n_children == 0);
-  CHECK(made.array.length == 3);
-  CHECK(made.array.null_count == 0);
-  CHECK(made.array.offset == 0);
-  CHECK(made.array.n_buffers == 2);
-  CHECK(made.array.buffers[0] == nullptr);
-  CHECK(made.array.buffers[1] == t->const_data_ptr());
-}
-
 TEST_CASE("to_arrow: more dimensions are tensors or lists in lists") {
   const TensorPtr t = zeros({2, 3, 4}, ScalarType::Long);
   const Exported tensors(*t);
@@ -158,39 +142,6 @@ TEST_CASE("to_arrow: what Arrow cannot have is refused, and the structs are as b
   CHECK(array.length == 77);
 }
 
-TEST_CASE("to_arrow: empty tensors, and strides of size 1 that may be anything") {
-  float* const null = nullptr;
-  float data[6] = {};
-  CHECK(Exported(*from_blob(null, {0})).array.length == 0);
-  CHECK(Exported(*from_blob(null, {0, 3}, {7, -5})).tensor_json() == R"({"shape":[3]})");
-  CHECK(std::string(Exported(*from_blob(null, {2, 0})).schema.format) == "+w:0");
-  CHECK(Exported(*from_blob(data, {1, 6}, {-100, 1})).array.length == 1);
-  CHECK(Exported(*from_blob(data, {6, 1}, {1, 50})).tensor_json() == R"({"shape":[1]})");
-}
-
-TEST_CASE(
-    "to_arrow: the memory is released with the array, and the tensor cannot grow until then") {
-  Calls calls;
-  float data[6] = {};
-  {
-    TensorPtr t = from_blob(data, {2, 3}, ScalarType::Float, calls.deleter());
-    Exported made(*t);
-    t.reset();
-    CHECK(calls.count == 0);
-    made.array.release(&made.array);
-    CHECK(made.array.release == nullptr);
-    CHECK(calls.count == 1);
-    CHECK(std::string(made.schema.format) == "+w:3");  // the schema is released by itself
-  }
-  CHECK(calls.count == 1);
-  TensorPtr grows = zeros({2}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  {
-    const Exported made(*grows);
-    CHECK(resize_tensor_ptr(grows, {9}) == Error::InUse);
-  }
-  CHECK(resize_tensor_ptr(grows, {9}) == Error::Ok);
-}
-
 TEST_CASE("to_arrow: a child that is moved out outlives its parent") {
   Calls calls;
   float data[6] = {0, 1, 2, 3, 4, 5};
@@ -212,14 +163,6 @@ TEST_CASE("to_arrow: a child that is moved out outlives its parent") {
   type.release(&type);
   CHECK(child.release == nullptr);
   CHECK(calls.count == 1);
-}
-
-TEST_CASE("to_arrow: read-only tensors too, and any number of exports") {
-  const float data[2] = {1, 2};
-  const TensorPtr t = from_blob(data, {2});
-  const Exported first(*t);
-  const Exported second(*t);
-  CHECK(first.array.buffers[1] == second.array.buffers[1]);
 }
 
 }  // namespace arrow_export_test

@@ -84,16 +84,6 @@ TEST_CASE("from_arrow: numbers, without a copy, read-only, from the array's offs
   CHECK(tests::values<int32_t>(view) == Ints{4, 5});
 }
 
-TEST_CASE("from_arrow: the array is released once, with its last user") {
-  Producer producer("f", 2, kInts);
-  {
-    const TensorPtr t = producer.import();
-    const Tensor other = *t;
-    CHECK(t->scalar_type() == ScalarType::Float);
-  }
-  CHECK(releases[1] == 1);
-}
-
 TEST_CASE("from_arrow: Booleans are unpacked into a copy") {
   const uint8_t bits[] = {0b10110100, 0b00000101};
   Producer producer("b", 9, bits);

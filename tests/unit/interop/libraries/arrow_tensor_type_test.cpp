@@ -127,24 +127,4 @@ TEST_CASE("arrow tensors: a permutation is one of all dimensions") {
   }
 }
 
-TEST_CASE("arrow tensors: what is written is read again") {
-  for (const ArrowTensorShape& from :
-       {ArrowTensorShape{{2, 3}, {}}, ArrowTensorShape{{4, 5, 6}, {2, 0, 1}},
-        ArrowTensorShape{Dims(Vector(63, INT64_MAX)), {}}}) {
-    std::vector<char> bytes(detail::arrow_tensor_room(from.shape.size()));
-    detail::write_arrow_tensor(from, bytes.data(), bytes.size());
-    bool found = false;
-    std::string_view value;
-    CHECK(detail::find_arrow_metadata(bytes.data(), "ARROW:extension:name", found, value) ==
-          Error::Ok);
-    CHECK(value == "arrow.fixed_shape_tensor");
-    CHECK(detail::find_arrow_metadata(bytes.data(), "ARROW:extension:metadata", found, value) ==
-          Error::Ok);
-    ArrowTensorShape made;
-    CHECK(parse_arrow_tensor(value, made) == Error::Ok);
-    CHECK(made.shape == from.shape);
-    CHECK(made.permutation == from.permutation);
-  }
-}
-
 }  // namespace arrow_tensor_type_test

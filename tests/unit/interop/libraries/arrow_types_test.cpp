@@ -34,17 +34,6 @@ TEST_CASE("arrow types: each format has its type, and back") {
   }
 }
 
-TEST_CASE("arrow types: dates and times are counts, of 32 bits where Arrow's are") {
-  for (const char* format : {"tdD", "tts", "ttm", "tiM"}) {
-    CHECK(type_of_arrow_format(format) == ScalarType::Int);
-  }
-  for (const char* format : {"tdm", "ttu", "ttn", "tss:", "tsm:UTC", "tsu:Europe/Berlin",
-                             "tsn:", "tDs", "tDm", "tDu", "tDn"}) {
-    CAPTURE(format);
-    CHECK(type_of_arrow_format(format) == ScalarType::Long);
-  }
-}
-
 TEST_CASE("arrow types: a struct that is moved is released once, by its last holder") {
   static int releases;
   releases = 0;

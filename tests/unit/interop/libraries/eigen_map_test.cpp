@@ -21,32 +21,6 @@ using Eigen::RowMajor;
 
 using RowMatrix = Eigen::Matrix<float, Dynamic, Dynamic, RowMajor>;
 
-TEST_CASE("as_eigen_map: has the tensor's memory, at any strides and in both orders") {
-  Floats data(24);
-  std::iota(data.begin(), data.end(), 0.0f);
-  const struct {
-    int offset;
-    Vector strides;
-  } rows[] = {{0, {3, 1}}, {0, {1, 2}}, {0, {8, 2}}, {23, {-5, -2}}, {2, {7, -1}}};
-  for (const auto& row : rows) {
-    CAPTURE(row.strides);
-    const TensorPtr t = from_blob(data.data() + row.offset, {2, 3}, row.strides);
-    const auto in_rows = as_eigen_map<float>(t);
-    const auto in_columns = as_eigen_map<float, Eigen::ColMajor>(t);
-    static_assert(decltype(in_rows)::IsRowMajor && !decltype(in_columns)::IsRowMajor);
-    CHECK(in_rows.data() == t->const_data_ptr());
-    CHECK(in_rows.rows() == 2);
-    CHECK(in_rows.cols() == 3);
-    for (int i = 0; i < 2; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        const float expected = const_data_ptr<float>(*t)[i * row.strides[0] + j * row.strides[1]];
-        CHECK(in_rows(i, j) == expected);
-        CHECK(in_columns(i, j) == expected);
-      }
-    }
-  }
-}
-
 TEST_CASE("as_eigen_map: Eigen computes in the tensor's memory") {
   TensorPtr a = make_tensor_ptr({2, 2}, {1.0, 2.0, 3.0, 4.0});
   const TensorPtr b = make_tensor_ptr({2, 2}, {0.0, 1.0, 1.0, 0.0});

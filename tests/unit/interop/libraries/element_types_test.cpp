@@ -10,18 +10,6 @@ namespace element_types_test {
 using namespace tenon;
 using namespace tests;
 
-TEST_CASE("element types: each has a row, by which its name is found") {
-  int rows = 0;
-  for (int number = 0; number < 64; ++number) {
-    const auto type = static_cast<ScalarType>(number);
-    if (!isValidType(type)) continue;
-    ++rows;
-    CHECK(detail::python_type(type).type == type);
-    CHECK(detail::type_of_python_name(detail::python_type(type).name) == type);
-  }
-  CHECK(rows == 20);
-}
-
 TEST_CASE("element types: NumPy's and PyTorch's names, and the kinds of __array_interface__") {
   CHECK(std::string(detail::python_type(ScalarType::Long).name) == "int64");
   CHECK(detail::type_of_python_name("complex128") == ScalarType::ComplexDouble);

@@ -43,26 +43,6 @@ Error parse_with(const F& change) {
 
 }  // namespace
 
-TEST_CASE("shm header: its bytes are where other programs read them") {
-  const ShmHeader header = valid_header();
-  unsigned char bytes[sizeof header];
-  std::memcpy(bytes, &header, sizeof header);
-  CHECK(std::memcmp(bytes, "TENONSHM", 8) == 0);
-  const auto number = [&](size_t at, auto value) {
-    std::memcpy(&value, bytes + at, sizeof value);
-    return static_cast<int64_t>(value);
-  };
-  CHECK(number(8, uint32_t()) == 1);
-  CHECK(number(12, int32_t()) == 3);
-  CHECK(number(16, uint64_t()) == 2);
-  CHECK(number(24, uint64_t()) == 4096);
-  CHECK(number(32, int64_t()) == 2);
-  CHECK(number(40, int64_t()) == 3);
-  CHECK(number(544, int64_t()) == 3);
-  CHECK(number(552, int64_t()) == 1);
-  CHECK(sizeof header == 1056);
-}
-
 // A promise of docs/guarantees.md.
 TEST_CASE("shm header: each field that is wrong is an error that says which") {
   RETURNS(InvalidArgument, "does not begin with the header",
@@ -105,20 +85,6 @@ TEST_CASE("shm header: sizes and strides that reach outside of the memory are er
   for (const uint64_t total : {uint64_t{0}, uint64_t{1056}, kShmOffset + uint64_t{23}}) {
     RETURNS(InvalidArgument, "need 4120 bytes", parse(valid_header(), total));
   }
-}
-
-TEST_CASE("shm header: a number, no elements and 64 dimensions are tensors too") {
-  ShmHeader header = valid_header();
-  header.rank = 0;
-  CHECK(parse(header, kShmOffset + 4) == Error::Ok);
-  RETURNS(InvalidArgument, "need 4100 bytes", parse(header, kShmOffset + 3));
-  header = valid_header();
-  header.sizes[1] = 0;
-  CHECK(parse(header, kShmOffset) == Error::Ok);
-  RETURNS(InvalidArgument, "need 4096 bytes", parse(header, kShmOffset - 1));
-  header.rank = 64;
-  for (size_t d = 0; d < 64; ++d) header.sizes[d] = header.strides[d] = 1;
-  CHECK(parse(header) == Error::Ok);
 }
 
 // A promise of docs/guarantees.md.

@@ -26,21 +26,6 @@ TEST_CASE("aoti handles: an allocation is placed by its number and its shape") {
   }
 }
 
-TEST_CASE("aoti handles: calls nest, each thread has its own") {
-  CHECK(detail::aoti_call() == nullptr);
-  AotiCall outer;
-  {
-    const AotiCallScope scope(outer);
-    AotiCall inner;
-    {
-      const AotiCallScope nested(inner);
-      CHECK(detail::aoti_call() == &inner);
-    }
-    CHECK(detail::aoti_call() == &outer);
-  }
-  CHECK(detail::aoti_call() == nullptr);
-}
-
 TEST_CASE("aoti handles: a tensor goes into a handle and out again") {
   const Tensor tensor = *zeros({2});
   AtenTensorHandle handle = nullptr;

@@ -95,17 +95,6 @@ TEST_CASE("aoti inputs: a view has the strides that the model's own check expect
   CHECK(made.const_data_ptr() == row.const_data_ptr());
 }
 
-TEST_CASE("aoti inputs: the copy is in the memory of the scope") {
-  TrackingBackend tracking(host_backend());
-  const Tensor rows = counted({2, 3});
-  {
-    const BackendScope scope(tracking);
-    const Tensor made = handed(spec_of({1, 2}), rows);
-    CHECK(tracking.live_blocks() >= 1);
-  }
-  CHECK(tracking.live_blocks() == 0);
-}
-
 TEST_CASE("aoti inputs: where elements share memory, the tensor has to repeat them itself") {
   const Tensor rows = counted({3, 4});
   RETURNS(NotSupported,

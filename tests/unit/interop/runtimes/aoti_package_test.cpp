@@ -178,22 +178,6 @@ TEST_CASE("aoti package: a model is chosen by its name") {
   RETURNS(NotFound, "no library of a model \"model\"", AotiModel::load(path).error());
 }
 
-TEST_CASE("aoti package: a model's files are those right in its folder") {
-  TempFolder folder;
-  const std::string path = folder / "nested.pt2";
-  std::vector<Entry> entries = fake_package();
-  entries.push_back(entries[2]);
-  entries.back().name = "fake/data/aotinductor/model/b/a.wrapper.so";
-  entries.push_back({"fake/extra/data/aotinductor/model/mine.so", bytes_of("text")});
-  write_package(path, entries);
-  const std::vector<uint8_t> library = entries[2].bytes;
-  for (const char* const model : {"model", "model/b"}) {
-    AotiPackage package;
-    REQUIRE(detail::read_aoti_package(path.c_str(), model, package) == Error::Ok);
-    CHECK(file_bytes(package.library.path()) == library);
-  }
-}
-
 TEST_CASE("aoti package: no folder for the temporary file is an error") {
   TempFolder folder;
   const std::string path = folder / "fake.pt2";
@@ -227,17 +211,6 @@ TEST_CASE("aoti package: whichever allocation fails, unpacking is an error and l
   }
   CHECK(failed > 5);
   CHECK(temporary.files() == 0);
-}
-
-TEST_CASE("aoti package: a description that is not one is an error") {
-  TempFolder folder;
-  const std::string path = folder / "fake.pt2";
-  write_package(path, fake_package("x float33 4"));
-  RETURNS(InvalidArgument, "tenon_inputs: the package describes a tensor as \"x float33 4\"",
-          AotiModel::load(path).error());
-  write_package(path, fake_package("x float32 4; y float32 4"));
-  RETURNS(InvalidArgument, "the package describes 2 tensors, the model has 1",
-          AotiModel::load(path).error());
 }
 
 // Its checksum keeps a changed library from being run. The sanitizers see what reads beyond an end.

@@ -98,18 +98,6 @@ TEST_CASE("aoti source: without an assertion the library's check tells what is f
   CHECK(read(kCheck + asserts("s9, 3L", "3L, 1L")).tensor.strides == Dims{3, 1});
 }
 
-TEST_CASE("aoti source: what is not there, or cut, describes nothing") {
-  CHECK(!read("").is_described);
-  CHECK(!read("int main() {}").is_described);
-  CHECK(!read(asserts("4L", "1L"), "arg1_1").is_described);
-  const std::string whole = kCheck + asserts("4L, 3L", "3L, 1L");
-  for (size_t size = 0; size < whole.size(); ++size) {
-    ValueSpec spec("arg0_1", ValueKind::Tensor);
-    const Error error = detail::read_source_input(whole.substr(0, size), 0, spec);
-    CHECK((error == Error::Ok || error == Error::InvalidArgument));
-  }
-}
-
 TEST_CASE("aoti source: an input that the library writes to") {
   CHECK(!detail::is_source_tensor_written("k((const float*)(arg0_1.data_ptr()))", "arg0_1"));
   CHECK(detail::is_source_tensor_written(

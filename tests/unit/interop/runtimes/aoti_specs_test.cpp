@@ -67,26 +67,6 @@ TEST_CASE("aoti specs: a dimension may have its size by another's") {
   CHECK(fit("rows", 3, "a user's word", 4));
 }
 
-TEST_CASE("aoti specs: a dimension may have a least size") {
-  ValueSpec spec;
-  detail::AotiDetails details;
-  const char* const text = "y float32 4<=n<=99 0<=* m 8";
-  REQUIRE(detail::read_aoti_spec(text, spec, details) == Error::Ok);
-  CHECK(details.least == Dims{4, 0, -1, -1});
-  CHECK(spec.tensor.max_sizes == Dims{99, -1, -1, -1});
-  CHECK(std::string(spec.tensor.names[0]) == "n");
-  CHECK(std::string(spec.tensor.names[1]).empty());
-}
-
-TEST_CASE("aoti: a tensor of bool without dimensions is a tensor", "[aoti_specs]") {
-  ValueSpec spec;
-  detail::AotiDetails details;
-  REQUIRE(detail::read_aoti_spec("flag bool", spec, details) == Error::Ok);
-  CHECK(spec.kind == ValueKind::Tensor);
-  CHECK(spec.tensor.type == ScalarType::Bool);
-  CHECK(spec.tensor.sizes.empty());
-}
-
 TEST_CASE("aoti specs: an output may be a number, or always the same one") {
   struct Case {
     const char* text;
@@ -133,12 +113,6 @@ TEST_CASE("aoti specs: a layout stands last, as strides or as the order of a den
   CHECK(spec.name() == std::string("left"));
 }
 
-TEST_CASE("aoti specs: numbers have up to 63 bits") {
-  CHECK(detail::aoti_number("4611686018427387904") == int64_t{1} << 62);
-  CHECK(detail::aoti_number("9223372036854775807") == INT64_MAX);
-  CHECK(detail::aoti_number("9223372036854775808") == -1);
-}
-
 TEST_CASE("aoti specs: texts that describe nothing are refused") {
   for (const char* text : {"",
                            "x",
@@ -179,43 +153,6 @@ TEST_CASE("aoti specs: texts that describe nothing are refused") {
     ValueSpec spec;
     CHECK(read_spec(text, spec) == Error::InvalidArgument);
   }
-}
-
-TEST_CASE("aoti specs: several are read from the package's JSON, if it has them") {
-  const char* const json = R"({"other": "1", "tenon_inputs": "x float32 2; rows int64 n"})";
-  std::vector<ValueSpec> specs(2);
-  REQUIRE(read_specs(json, "tenon_inputs", specs) == Error::Ok);
-  CHECK(specs[1].tensor.name == "rows");
-  CHECK(specs[1].tensor.type == ScalarType::Long);
-  specs.resize(3);
-  REQUIRE(read_specs(json, "tenon_outputs", specs) == Error::Ok);
-  CHECK(specs.size() == 3);
-  RETURNS(InvalidArgument, "tenon_inputs: the package describes 2 tensors, the model has 3",
-          read_specs(json, "tenon_inputs", specs));
-  specs.assign(1, ValueSpec());
-  for (const char* const text : {R"({"tenon_inputs": ""})", R"({"tenon_inputs": "x float32 2;"})",
-                                 R"({"tenon_inputs": "x float32 2; "})"}) {
-    CHECK(read_specs(text, "tenon_inputs", specs) == Error::InvalidArgument);
-    CHECK(contains(last_error_message(), "tenon_inputs: the package describes "));
-  }
-  CHECK(!specs[0].is_described);
-}
-
-TEST_CASE(
-    "aoti specs: JSON is read with any blanks, and a field's name in another's text is text") {
-  std::vector<ValueSpec> specs(1);
-  for (const char* const json :
-       {R"({"tenon_inputs":"x int64 3"})",
-        "\n{ \"a\" : \"\" ,\t\"tenon_inputs\"\r\n:\"x int64 3\" }\n",
-        R"({"a": "\"tenon_inputs\": \"y int8 1\"", "tenon_inputs": "x int64 3"})"}) {
-    specs.assign(1, ValueSpec());
-    REQUIRE(read_specs(json, "tenon_inputs", specs) == Error::Ok);
-    CHECK(specs[0].tensor.name == "x");
-    CHECK(specs[0].tensor.sizes == Dims{3});
-  }
-  specs.assign(1, ValueSpec());
-  CHECK(read_specs(" {} ", "tenon_inputs", specs) == Error::Ok);
-  CHECK(!specs[0].is_described);
 }
 
 TEST_CASE("aoti specs: other JSON is an error that names the field") {

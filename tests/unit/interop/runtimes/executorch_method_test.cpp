@@ -84,27 +84,6 @@ TEST_CASE("ExecutorchMemory: an alignment that is no power of 2, or too much, is
   CHECK(memory.allocate(0) != nullptr);
 }
 
-TEST_CASE("ExecutorchMemory: after a reset the same again needs no new block") {
-  TrackingBackend tracking(host_backend());
-  {
-    ExecutorchMemory memory(tracking);
-    const auto take = [&memory] {
-      for (const size_t size : {100u, 5000u, 20000u, 3u})
-        CHECK(memory.allocate(size, 16) != nullptr);
-      memory.reset();
-    };
-    take();
-    take();  // in one block from here on
-    const auto count = tracking.total_count();
-    for (int i = 0; i < 10; ++i) take();
-    CHECK(tracking.total_count() == count);
-    CHECK(memory.allocate(1000000) != nullptr);
-    memory.reset();
-    take();
-  }
-  CHECK(tracking.live_bytes() == 0);
-}
-
 TEST_CASE("describe_value: what is no tensor by its kind, lists of tensors are refused") {
   const std::pair<Tag, ValueKind> rows[] = {{Tag::None, ValueKind::None},
                                             {Tag::Int, ValueKind::Int},
@@ -243,36 +222,6 @@ TEST_CASE("ExecuTorch outputs: a set tensor without room, or of another layout, 
   }
 }
 
-TEST_CASE(
-    "ExecuTorch outputs: a state that is set as input and output is the last one for others") {
-  for (const char* const name : kState) {
-    for (const size_t unset : {size_t{0}, size_t{1}, size_t{2}}) {
-      INFO(name << ", but for output " << unset);
-      ExecuTorchModule module(model_path(name));
-      Floats memory(7, 0.0f);
-      Floats last(6, 9.0f);
-      // The next state lies one element above the one that is read.
-      const bool is_shifted = unset == 1;
-      REQUIRE(module.set_input(from_blob(memory.data(), {2, 3}), 1) == Error::Ok);
-      if (unset != 0) {
-        REQUIRE(module.set_output(from_blob(memory.data() + (is_shifted ? 1 : 0), {2, 3})) ==
-                Error::Ok);
-      }
-      if (unset != 1) REQUIRE(module.set_output(from_blob(last.data(), {2, 3}), 1) == Error::Ok);
-      for (int t = 0; t < 3; ++t) {
-        const Floats state(memory.begin(), memory.begin() + 6);
-        Floats next = state;
-        for (size_t i = 0; i < 6; ++i) next[i] += kSix[i];
-        REQUIRE(module.run("forward", six()) == Error::Ok);
-        CHECK(floats(module, "forward", 0) == next);
-        CHECK(floats(module, "forward", 1) == state);
-        if (unset == 2) CHECK(Floats(memory.begin(), memory.begin() + 6) == next);
-        if (unset != 1) CHECK(last == state);
-      }
-    }
-  }
-}
-
 TEST_CASE("ExecuTorch outputs: one value that is two outputs goes to both tensors") {
   const Floats expected = {2, 3, 4, 5, 6, 7};
   for (const char* const name : kAliasing) {
@@ -310,37 +259,6 @@ TEST_CASE("ExecuTorch outputs: an input that is an output is copied, and may go 
     REQUIRE(module.run("same", from_blob(target, {2, 3})) == Error::Ok);
     CHECK(Floats(target, target + 6) == kSix);
   }
-}
-
-TEST_CASE("ExecuTorch outputs: memory is used again once nobody has it, never before") {
-  for (const char* const name : kAdd) {
-    CAPTURE(name);
-    ExecuTorchModule module(model_path(name));
-    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-    const void* const first = data(module, "forward");
-    REQUIRE(module.run("forward", {six(), six()}) == Error::Ok);
-    CHECK(data(module, "forward") == first);
-    const Tensor kept = module.get_output()->toTensor();
-    REQUIRE(module.run("forward", {full({2, 3}, 1), six()}) == Error::Ok);
-    CHECK(data(module, "forward") != first);
-    CHECK(floats(kept) == Floats{2, 4, 6, 8, 10, 12});
-    CHECK(floats(module, "forward") == Floats{2, 3, 4, 5, 6, 7});
-  }
-}
-
-TEST_CASE("ExecuTorch shapes: of rank 0, and without elements") {
-  ExecuTorchModule module(model_path("layouts.pte"));
-  float target = 0;
-  CHECK(module.execute("scalar", scalar_tensor(41))->at(0).toTensor().item<float>() == 42.0f);
-  const TensorPtr fixed = from_blob(&target, {}, ScalarType::Float, TensorShapeDynamism::STATIC);
-  REQUIRE(module.set_output("scalar", fixed) == Error::Ok);
-  REQUIRE(module.run("scalar", scalar_tensor(1)) == Error::Ok);
-  CHECK(target == 2.0f);
-  const auto nothing = module.execute("empty", empty({0, 3}));
-  CHECK(tests::sizes(nothing->at(0).toTensor()) == Vector{0, 3});
-  ExecuTorchModule batch(model_path("add_unplanned.pte"));
-  const auto none_of = batch.forward({empty({0, 3}), empty({0, 3})});
-  CHECK(tests::sizes(none_of->at(0).toTensor()) == Vector{0, 3});
 }
 
 TEST_CASE("ExecuTorch shapes: of another dim order than row-major") {

@@ -315,17 +315,6 @@ TEST_CASE("to_executorch: the memory, viewed or not, lives until the last Tensor
   CHECK(calls.argument == memory);
 }
 
-TEST_CASE("to_executorch: while the TensorPtr lives, the tensor cannot grow") {
-  TensorPtr t = zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  ETensorPtr e = to_executorch(t);
-  RETURNS(InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
-  CHECK(e->const_data_ptr() == t->const_data_ptr());
-  CHECK(resize_tensor_ptr(t, {2}) == Error::Ok);
-  CHECK(tests::list(e->sizes()) == Vector{4});
-  e.reset();
-  CHECK(resize_tensor_ptr(t, {4096}) == Error::Ok);
-}
-
 TEST_CASE("to_executorch: what ExecuTorch cannot have is refused, and not borrowed") {
   static const float constants[3] = {1, 2, 3};
   Calls calls;
@@ -472,23 +461,6 @@ TEST_CASE("from_executorch: None, numbers and flags of an EValue, texts and list
   int64_t room[2] = {};
   BoxedEvalueList<int64_t> ints(pointers, room, 2);
   CHECK(from_executorch(EEValue(&ints)).toIntList().vec() == Vector{7, 8});
-}
-
-TEST_CASE("from_executorch: the tensor of an EValue is borrowed, or keeps an owner") {
-  Calls calls;
-  Planned planned;
-  EValue value = from_executorch(EEValue(planned.tensor));
-  CHECK(value.toTensor().ownership() == Ownership::Borrowed);
-  CHECK(value.toTensor().const_data_ptr() == four);
-  value = from_executorch(EEValue(planned.tensor), counter(calls));
-  Tensor t = value.toTensor();
-  value = EValue();
-  CHECK(calls.count == 0);
-  CHECK(t.ownership() == Ownership::Adopted);
-  t = Tensor();
-  CHECK(calls.count == 1);
-  CHECK(from_executorch(EEValue(int64_t{1}), counter(calls)).toInt() == 1);
-  CHECK(calls.count == 2);
 }
 
 TEST_CASE("from_executorch: lists of tensors, optional ones too") {

@@ -72,20 +72,6 @@ TEST_CASE("onnxruntime_value: a dtype that one of both lacks is refused") {
           detail::from_onnx(ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4, own));
 }
 
-TEST_CASE("onnxruntime_value: a tensor's memory is lent where it is") {
-  const OnnxHandle<OrtMemoryInfo> info = host();
-  OnnxValues values(2);
-  const TensorPtr tensor = ones({2, 3});
-  REQUIRE(values.lend(1, *info, tensor) == Error::Ok);
-  CHECK_FALSE(values.is_lent(0));
-  CHECK(values.is_lent(1));
-  void* data = nullptr;
-  REQUIRE(api().GetTensorMutableData(values.data()[1], &data) == nullptr);
-  CHECK(data == tensor->const_data_ptr());
-  REQUIRE(values.lend(0, *info, zeros({0, 3})) == Error::Ok);
-  CHECK(tensor->use_count() == 1);
-}
-
 TEST_CASE("onnxruntime_value: what the library cannot read is not lent") {
   const OnnxHandle<OrtMemoryInfo> info = host();
   OnnxValues values(1);

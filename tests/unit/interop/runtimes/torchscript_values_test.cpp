@@ -135,31 +135,6 @@ TEST_CASE("from_ivalue: None, numbers, flags, texts and tensors come back as the
   CHECK(here(at::Tensor()).isNone());
 }
 
-TEST_CASE("from_ivalue: what no EValue can be is refused by its type") {
-  EValue value;
-  RETURNS(NotSupported, "it is Device, which an EValue cannot be",
-          from_ivalue(at::Device("cpu"), value));
-  RETURNS(NotSupported, "it is complex, which", from_ivalue(c10::complex<double>(1, 2), value));
-  CHECK(value.isNone());
-}
-
-TEST_CASE("to_ivalue: lists go with their elements, tensors with their memory") {
-  CHECK(there(Longs{1, 2}).toIntVector() == Longs{1, 2});
-  CHECK(there(Doubles{0.5, 2}).toDoubleVector() == Doubles{0.5, 2});
-  CHECK(there(std::vector<bool>{false, true}).toBoolList().vec() == std::vector<bool>{false, true});
-  const TensorPtr x = two();
-  CHECK(there(std::vector<Tensor>{*x, *x}).toTensorVector()[1].data_ptr() == const_data_ptr(x));
-  const tests::Texts words{"", std::string("a\0b", 3), "\xff"};
-  const c10::IValue texts = there(words);
-  REQUIRE(texts.isList());
-  CHECK(*texts.toListRef()[1].type() == *c10::StringType::get());
-  for (size_t i = 0; i < words.size(); ++i) CHECK(texts.toListRef()[i].toStringRef() == words[i]);
-  CHECK(there(tests::Texts()).toListRef().empty());
-  const c10::IValue optional = there(std::vector<std::optional<Tensor>>{*x, std::nullopt});
-  CHECK(optional.toListRef()[0].toTensor().data_ptr() == const_data_ptr(x));
-  CHECK(optional.toListRef()[1].isNone());
-}
-
 TEST_CASE("from_ivalue: a conjugation or negation that was put off is done") {
   const at::Tensor value = at::complex(at::ones({1}), at::full({1}, 2.0f));
   const Tensor conjugated = here(at::conj(value)).toTensor();
