@@ -84,22 +84,6 @@ void operator delete[](void* p) noexcept { std::free(p); }
 void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
-TEST_CASE("from_aten: the tensor has the at::Tensor's memory, sizes, strides, dtype and device") {
-  at::Tensor a = at::arange(6, at::kFloat).view({2, 3});
-  const Tensor t = from_aten(a);
-  CHECK(t.const_data_ptr() == a.data_ptr());
-  CHECK(sizes(t) == Vector{2, 3});
-  CHECK(strides(t) == Vector{3, 1});
-  CHECK(t.scalar_type() == ScalarType::Float);
-  CHECK(t.device() == Device());
-  CHECK(t.ownership() == Ownership::Adopted);
-  CHECK_FALSE(t.is_readonly());
-  t.mutable_data_ptr<float>()[0] = 40;  // writes show on both sides
-  CHECK(a.sum().item<float>() == 55);
-  a.mul_(2);
-  CHECK(values<float>(t) == Floats{80, 2, 4, 6, 8, 10});
-}
-
 TEST_CASE("from_aten: storage offsets and strides are kept: parts, transposed and expanded") {
   const at::Tensor base = at::arange(24, at::kFloat).view({4, 6});
   const Tensor part = from_aten(base.narrow(0, 1, 2).transpose(0, 1));
@@ -110,17 +94,6 @@ TEST_CASE("from_aten: storage offsets and strides are kept: parts, transposed an
   const Tensor expanded = from_aten(base.select(0, 3).narrow(0, 4, 2).expand({3, 2}));
   CHECK(strides(expanded) == Vector{0, 1});
   CHECK(values<float>(expanded) == Floats{22, 23, 22, 23, 22, 23});
-}
-
-TEST_CASE("from_aten: 0-d, empty and eight dimensions") {
-  const Tensor scalar = from_aten(at::arange(3, at::kLong).select(0, 2));
-  CHECK(scalar.dim() == 0);
-  CHECK(scalar.item<int64_t>() == 2);
-  CHECK(scalar.shape_dynamism() == TensorShapeDynamism::STATIC);
-  CHECK(sizes(from_aten(at::empty({2, 0, 3}))) == Vector{2, 0, 3});
-  CHECK(sizes(from_aten(at::arange(4, at::kFloat).narrow(0, 4, 0))) == Vector{0});
-  const Tensor eight = from_aten(at::arange(16, at::kLong).view({1, 2, 1, 2, 1, 2, 1, 2}));
-  CHECK(sizes(eight) == Vector{1, 2, 1, 2, 1, 2, 1, 2});
 }
 
 TEST_CASE("from_aten: dynamism is DYNAMIC_BOUND unless another is asked for") {

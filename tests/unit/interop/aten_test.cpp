@@ -60,21 +60,6 @@ TEST_CASE("to_aten: strides are kept: permuted, with gaps and broadcast") {
   CHECK(broadcast.sum().item<float>() == 3);
 }
 
-TEST_CASE("to_aten: 0-d, empty and eight dimensions") {
-  const at::Tensor scalar = to_aten(make_tensor_ptr(7));
-  CHECK(scalar.dim() == 0);
-  CHECK(scalar.item<int>() == 7);
-  const at::Tensor empty_one = to_aten(tenon::empty({2, 0, 3}));
-  CHECK(sizes_of(empty_one) == Vector{2, 0, 3});
-  CHECK(empty_one.storage().nbytes() == 0);
-  float* const null = nullptr;
-  CHECK(sizes_of(to_aten(from_blob(null, {0}))) == Vector{0});
-  const at::Tensor eight = to_aten(
-      make_tensor_ptr(*arange(16), {1, 2, 1, 2, 1, 2, 1, 2}, {}, {16, 8, 8, 4, 4, 2, 2, 1}));
-  CHECK(strides_of(eight) == Vector{16, 8, 8, 4, 4, 2, 2, 1});
-  CHECK(eight.sum().item<int64_t>() == 120);
-}
-
 TEST_CASE("to_aten: strides that reach nothing may be negative, and become positive") {
   const at::Tensor one = to_aten(from_blob(memory, {2, 1, 3}, {3, -7, 1}));
   CHECK(strides_of(one) == Vector{3, 7, 1});
@@ -139,17 +124,6 @@ TEST_CASE("to_aten: the memory, viewed or not, lives until the last of the stora
   part.reset();
   CHECK(calls.count == 1);
   CHECK(calls.argument == memory);
-}
-
-TEST_CASE("to_aten: the tensor cannot grow while the at::Tensor lives, and can afterwards") {
-  TensorPtr t = zeros({4}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND);
-  at::Tensor a = to_aten(t);
-  RETURNS(InUse, "resize_tensor_ptr", resize_tensor_ptr(t, {4096}));
-  CHECK(a.data_ptr() == t->const_data_ptr());
-  CHECK(resize_tensor_ptr(t, {2}) == Error::Ok);
-  CHECK(sizes_of(a) == Vector{4});
-  a.reset();
-  CHECK(resize_tensor_ptr(t, {4096}) == Error::Ok);
 }
 
 TEST_CASE("to_aten: memory on other devices is described, never touched") {

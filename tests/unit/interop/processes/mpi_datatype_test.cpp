@@ -106,13 +106,6 @@ TEST_CASE("mpi shapes: more elements than MPI counts are a type of types") {
           rows.describe(ScalarType::Float, layout_of({many, 16}, {0, 1})));
 }
 
-TEST_CASE("mpi shapes: consecutive elements are their number") {
-  MpiElements elements;
-  REQUIRE(elements.describe(ScalarType::Float, 6) == Error::Ok);
-  CHECK(elements.count == 6);
-  CHECK(elements.type == MPI_FLOAT);
-}
-
 TEST_CASE("mpi shapes: MPI walks through runs of 64 bytes and more, but not at a stride of -1") {
   const auto suits = [](const Longs& sizes, const Longs& strides, size_t element_size) {
     return detail::suits_mpi(layout_of(sizes, strides), element_size);

@@ -136,18 +136,6 @@ TEST_CASE("Request: a message that is longer or shorter than the tensor is an er
   for (Request& send : sends) CHECK(send.wait() == Error::Ok);
 }
 
-TEST_CASE("Request: memory of a device goes by way of the host, and is there after wait") {
-  tests::MinimalBackend device;
-  const TensorPtr in = zeros({3}, ScalarType::Int, device);
-  const TensorPtr out = full({3}, world().rank() + 1, ScalarType::Int, device);
-  Request receive = *world().irecv(in, previous(), 14);
-  Request send = *world().isend(out, next(), 14);
-  REQUIRE(receive.wait() == Error::Ok);
-  REQUIRE(send.wait() == Error::Ok);
-  CHECK(device.get<int32_t>(in->const_data_ptr(), 2) == previous() + 1);
-  CHECK(device.faults == 0);
-}
-
 TEST_CASE("Request: one that was begun on one thread may be waited for on another",
           "[threads][Request]") {
   int level = 0;

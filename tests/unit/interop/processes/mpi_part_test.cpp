@@ -41,8 +41,4 @@ TEST_CASE("part: ranks that are not there, and negative counts, are errors") {
   RAISES(InvalidArgument, "rank 0 of 0", mpi::part(1, 0, 0));
 }
 
-TEST_CASE("part: a plain value", "[threads][Part]") {
-  CHECK(std::is_trivially_copyable_v<mpi::Part>);
-}
-
 }  // namespace mpi_part_test

@@ -171,20 +171,6 @@ TEST_CASE("Window: one that is dropped before its operations are done keeps thei
 #endif
 }
 
-TEST_CASE("Window: over reversed and strided tensors, of other sizes on each rank") {
-  const int64_t rows = world().rank() + 1;
-  const Tensor memory = laid({rows, 2}, Lay::Reversed);
-  Window window = *world().window(memory);
-  REQUIRE(window.fence() == Error::Ok);
-  const TensorPtr mine = full({1}, world().rank() + 7, ScalarType::Int);
-  REQUIRE(window.put(mine, next(), 0) == Error::Ok);  // the lowest element, the last of all
-  REQUIRE(window.fence() == Error::Ok);
-  CHECK(select(select(memory, 0, rows - 1), 0, 1).item<int32_t>() == previous() + 7);
-  const int64_t there = 2 * (next() + 1);
-  RETURNS(OutOfBounds, "leave the memory of rank", window.put(mine, next(), there));
-  REQUIRE(window.fence() == Error::Ok);
-}
-
 TEST_CASE("Window: memory of a device is put and got by way of the host, but is no window") {
   tests::MinimalBackend device;
   const TensorPtr memory = zeros({2}, ScalarType::Int);

@@ -26,16 +26,4 @@ TEST_CASE("aoti_kernels: keys have the order of the numbers, with NaN last",
   CHECK(order_key(INT64_MAX) == UINT64_MAX);
 }
 
-TEST_CASE("aoti_kernels: rows are read and written in place", "[aoti_kernels_rows]") {
-  const TensorPtr x = make_tensor_ptr({2, 3}, std::vector<int16_t>{3, 1, 2, -1, -2, -3});
-  detail::RowsToOrder from;
-  REQUIRE(from.read(*x, -2) == Error::Ok);
-  detail::OrderedRow row;
-  from.read_row(1, true, row);
-  REQUIRE(row.size() == 2);
-  CHECK(row[0].key < row[1].key);  // 1 before -2
-  CHECK(row[1].index == 1);
-  CHECK(from.read(*x, 2) == Error::OutOfBounds);
-}
-
 }  // namespace aoti_kernels_rows_test
