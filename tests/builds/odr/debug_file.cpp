@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Files built with and without NDEBUG in one program: they share tensors, and each keeps its own
 // bounds checking, whichever copies the linker took.
+#include <tenon/interop/runtimes/aoti_handles.h>
 #include <tenon/tenon.h>
 
 #include "check.h"
@@ -8,6 +9,7 @@
 static_assert(TENON_IS_CHECKED == 1, "this file must be built without NDEBUG");
 
 // Of release_file.cpp.
+AtenTensorHandle make_handle();
 float element_unchecked(const tenon::Tensor& tensor, int64_t i, int64_t j);
 
 template <class F>
@@ -33,4 +35,14 @@ int main() {
   ODR_CHECK(error_of([&] { return elements[1][2]; }) == tenon::Error::OutOfBounds);
   ODR_CHECK(error_of([&] { return elements(2, 1); }) == tenon::Error::OutOfBounds);
   ODR_CHECK(error_of([&] { return elements[-1][0]; }) == tenon::Error::OutOfBounds);
+
+  // A handle of the other file, in this one, which looks for handles in a list if they are listed.
+  const AtenTensorHandle handle = make_handle();
+  ODR_CHECK(handle != nullptr);
+  tenon::Tensor* found = nullptr;
+  ODR_CHECK(tenon::detail::find_aoti_tensor(handle, found) == tenon::Error::Ok);
+  ODR_CHECK(found->size(1) == 3);
+  tenon::Tensor taken;
+  ODR_CHECK(tenon::detail::take_aoti_tensor(handle, taken) == tenon::Error::Ok);
+  ODR_CHECK(taken.numel() == 6);
 }
