@@ -127,7 +127,6 @@ TensorPtr codes(ScalarType type) {
 // The dtypes that gdb has no type for, or shows in a way of its own; as a list and in rows.
 TensorPtr t_Byte = make_tensor_ptr({0, 65, 255}, ScalarType::Byte);
 TensorPtr t_Char = make_tensor_ptr({-128, 0, 127}, ScalarType::Char);
-TensorPtr t_Long = make_tensor_ptr({INT64_MIN, INT64_MAX});
 TensorPtr t_UInt64 = make_tensor_ptr({UINT64_MAX, uint64_t{1}});
 TensorPtr t_Bool = make_tensor_ptr({true, false});
 TensorPtr t_Half = make_tensor_ptr({0.1f, -65504.0f, 6e-8f, -INFINITY, NAN}, ScalarType::Half);
