@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Prints docs/reports/soak.svg: what tenon_soak wrote to a CSV file, over the time.
 
-    tests/stress/soak/plot.py soak.csv > docs/reports/soak.svg
+    docs/reports/soak.py soak.csv > docs/reports/soak.svg
 """
 
 import csv
 import pathlib
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).parents[3] / "docs" / "pictures"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "pictures"))
 
 import dark  # noqa: E402
 
