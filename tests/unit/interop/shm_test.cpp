@@ -12,12 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <random>
-#include <thread>
 
 #include "interop/files.h"
 #include "support/catch.h"
@@ -143,25 +142,102 @@ bool has_name(const TensorPtr& t) {
 
 constexpr auto kWrite = ShmAccess::ReadWrite;
 
-/// Gives this process a /dev/shm of its own, where that is permitted.
-bool mount_five_pages() {
-  return ::unshare(CLONE_NEWNS) == 0 &&
-         ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-         ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=20480") == 0;
-}
-
-/// A child that makes {7, 8, 9} of this name, says so, and waits to be killed.
-Child begin_owner(const Name& name, const Pipe& made) {
-  return Child([&] {
+/// A child that has made {7, 8, 9} of this name, and waits to be killed.
+Child begin_owner(const Name& name) {
+  const Pipe made;
+  Child owner([&] {
     const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
     for (int i = 0; i < 3; ++i) t->mutable_data_ptr<int32_t>()[i] = 7 + i;
     made.put();
     for (;;) ::pause();
     return 0;
   });
+  made.get();
+  return owner;
+}
+
+/// Leaves a name without an owner, as a process does that ends without destructors.
+void abandon(const std::string& name, int32_t count = 3, mode_t mode = 0600) {
+  CHECK(Child([&] {
+          static_cast<void>(shm_create(name, {count}, ScalarType::Byte, {}, mode).release());
+          return 0;
+        }).wait() == 0);
+}
+
+/// Whether f returns 0 where this process may give itself a /dev/shm of five pages, in a child.
+template <class F>
+bool holds_in_five_pages(const F& f) {
+  const int status = Child([&] {
+                       const bool may =
+                           ::unshare(CLONE_NEWNS) == 0 &&
+                           ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                           ::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=20480") == 0;
+                       return may ? f() : 77;
+                     }).wait();
+  return status == 0 || status == 77;
+}
+
+/// Makes, attaches and drops tensors of a name at random. Returns what went wrong, or 0.
+int use_at_random(const Name& name, unsigned seed, bool forks) {
+  constexpr int64_t kCount = 1000;
+  std::mt19937 random(seed);
+  TensorPtr mine;
+  for (int n = 0; n < 3000; ++n) {
+    if (mine != nullptr && !has_name(mine)) return 4;
+    switch (random() % 4) {
+      case 0: {
+        Result<TensorPtr> made = try_shm_create(name, {kCount}, ScalarType::Long);
+        if (!made.ok() && made.error() != Error::InUse) return 1;
+        if (made.ok()) mine = std::move(*made);
+        break;
+      }
+      case 1: mine.reset(); break;
+      case 2: {
+        Result<TensorPtr> found = try_shm_attach(name, kWrite);
+        if (!found.ok() && found.error() != Error::NotFound) return 2;
+        if (found.ok() && (*found)->numel() != kCount) return 3;
+        if (found.ok() && !has_name(*found)) return 5;
+        if (found.ok()) mine = std::move(*found);
+        break;
+      }
+      default:
+        // A process that ends at once, with a tensor.
+        if (!forks || random() % 20 != 0) break;
+        Child([&] {
+          Result<TensorPtr> found = try_shm_attach(name);
+          ::kill(::getpid(), SIGKILL);
+          return 0;
+        }).wait();
+    }
+  }
+  return 0;
 }
 
 }  // namespace
+
+TEST_CASE("shm_create: another process attaches, and both see what either writes") {
+  const Name name;
+  for (const bool by_name : {true, false}) {
+    const TensorPtr t = by_name ? shm_create(name, {2, 3}, ScalarType::Float)
+                                : shm_create({2, 3}, ScalarType::Float);
+    CHECK(values<float>(t) == Floats{0, 0, 0, 0, 0, 0});
+    CHECK(ownership(t) == Ownership::Adopted);
+    CHECK_FALSE(is_readonly(t));
+    CHECK(reinterpret_cast<uintptr_t>(t->const_data_ptr()) % 4096 == 0);
+    t->mutable_data_ptr<float>()[4] = 1.5f;
+    Child child([&] {
+      const int descriptor = ::dup(shm_fd(t));
+      const TensorPtr theirs = by_name ? shm_attach(name, kWrite) : shm_attach(descriptor, kWrite);
+      ::close(descriptor);  // the tensor has its own
+      if (theirs->sizes() != Dims({2, 3}) || theirs->const_data_ptr<float>()[4] != 1.5f) return 1;
+      theirs->mutable_data_ptr<float>()[0] = -2;
+      return shm_fd(theirs) != descriptor ? 0 : 2;
+    });
+    CHECK(child.wait() == 0);
+    CHECK(values<float>(t) == Floats{-2, 0, 0, 0, 1.5f, 0});
+    CHECK(name.exists() == by_name);
+  }
+}
 
 TEST_CASE("shm_create: every dtype, strides, no elements, a number and 64 dimensions arrive") {
   for (int i = 0; i < static_cast<int>(ScalarType::Undefined); ++i) {
@@ -172,16 +248,21 @@ TEST_CASE("shm_create: every dtype, strides, no elements, a number and 64 dimens
     CHECK(theirs->scalar_type() == type);
     CHECK(theirs->nbytes() == 3 * elementSize(type));
   }
-  const TensorPtr turned = shm_create({2, 3}, ScalarType::Short, {1, 2});
-  CHECK(strides(shm_attach(shm_fd(turned))) == Vector{1, 2});
-  CHECK(tests::dim_order(shm_attach(shm_fd(turned))) == Vector{1, 0});
-  const TensorPtr padded = shm_create({2, 3}, ScalarType::Short, {8, 1});
-  CHECK(strides(shm_attach(shm_fd(padded))) == Vector{8, 1});
-  CHECK(shm_attach(shm_fd(shm_create({0, 5}, ScalarType::Float)))->sizes() == Dims({0, 5}));
-  const TensorPtr number = shm_create({}, ScalarType::Double);
-  number->mutable_data_ptr<double>()[0] = 2.5;
-  CHECK(shm_attach(shm_fd(number))->item<double>() == 2.5);
-  CHECK(shm_attach(shm_fd(shm_create(Vector(64, 1), ScalarType::Float)))->dim() == 64);
+  const struct {
+    Vector sizes;
+    Vector strides;
+  } rows[] = {{{2, 3}, {1, 2}},
+              {{2, 3}, {8, 1}},
+              {{0, 5}, {5, 1}},
+              {{}, {}},
+              {Vector(64, 1), Vector(64, 1)}};
+  for (const auto& row : rows) {
+    const TensorPtr t = shm_create(row.sizes, ScalarType::Short, row.strides);
+    const TensorPtr theirs = shm_attach(shm_fd(t));
+    CHECK(sizes(theirs) == row.sizes);
+    CHECK(strides(theirs) == row.strides);
+    CHECK(tests::dim_order(theirs) == tests::dim_order(t));
+  }
 }
 
 TEST_CASE("shm_create: the name and permissions are a file's in /dev/shm, by default its user's") {
@@ -216,6 +297,22 @@ TEST_CASE("shm: an owner finds out that it is the last whatever the permissions 
   CHECK(child.wait() == 0);
 }
 
+TEST_CASE("shm: an abandoned name of another user is NotFound, and stays") {
+  if (::geteuid() != 0) return;
+  const Name name;
+  const mode_t mask = ::umask(0);
+  abandon(name, 3, 0666);
+  ::umask(mask);
+  Child child([&] {
+    if (::setuid(65534) != 0) return 1;
+    if (try_shm_attach(name).error() != Error::NotFound || !name.exists()) return 2;
+    return try_shm_create(name, {3}, ScalarType::Int).error() == Error::InUse ? 0 : 3;
+  });
+  CHECK(child.wait() == 0);
+  RAISES(NotFound, "it was abandoned by processes that ended", shm_attach(name));
+  CHECK_FALSE(name.exists());
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("shm: a read-only tensor refuses to be written to, and its memory faults") {
   const Name name;
@@ -235,6 +332,27 @@ TEST_CASE("shm: a read-only tensor refuses to be written to, and its memory faul
     CHECK(child.wait() == 1000 + SIGSEGV);
   }
   CHECK(values<int32_t>(t) == Ints{0, 0, 0});
+}
+
+TEST_CASE("shm_attach: a descriptor has to be open for that access, and be of such memory") {
+  const TensorPtr t = shm_create({2}, ScalarType::Long);
+  const std::string path = "/proc/self/fd/" + std::to_string(shm_fd(t));
+  const int writes = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  RAISES(AccessFailed, "cannot read it: Bad file descriptor", shm_attach(writes));
+  ::close(writes);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(descriptor >= 0);
+  CHECK(is_readonly(shm_attach(descriptor)));
+  RAISES(AccessFailed, "shm_attach: descriptor " + std::to_string(descriptor) + ": cannot map it",
+         shm_attach(descriptor, kWrite));
+  ::close(descriptor);
+  RAISES(AccessFailed, "shm_attach: descriptor -1: cannot duplicate it", shm_attach(-1));
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  RAISES(InvalidArgument, "not sealed", shm_attach(socket));
+  ::close(socket);
+  const int empty_file = make_memfd({}, F_SEAL_SHRINK);
+  RAISES(InvalidArgument, "too short for the header", shm_attach(empty_file));
+  ::close(empty_file);
 }
 
 // A promise of docs/guarantees.md.
@@ -266,93 +384,56 @@ TEST_CASE("shm: the name goes with the last tensor of it, in whatever order they
 // A promise of docs/guarantees.md.
 TEST_CASE("shm: memory outlives an owner that is killed, and its name goes with the last one") {
   const Name name;
-  const Pipe made;
-  Child owner = begin_owner(name, made);
-  made.get();
+  Child owner = begin_owner(name);
   TensorPtr t = shm_attach(name);
   owner.kill();
   CHECK(owner.wait() == 1000 + SIGKILL);
-  CHECK(values<int32_t>(t) == Ints{7, 8, 9});
-  CHECK(values<int32_t>(shm_attach(name)) == Ints{7, 8, 9});
+  for (const TensorPtr& theirs : {t, shm_attach(name)}) {
+    CHECK(values<int32_t>(theirs) == Ints{7, 8, 9});
+  }
   CHECK(name.exists());
   t.reset();
   CHECK_FALSE(name.exists());
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("shm: what the last owner left when it was killed is NotFound, and removed") {
-  for (const auto access : {ShmAccess::ReadOnly, kWrite}) {
+TEST_CASE("shm: what the last owner left is removed or replaced, but not what has an owner") {
+  for (const int use : {0, 1, 2}) {
     const Name name;
-    const Pipe made;
-    Child owner = begin_owner(name, made);
-    made.get();
+    Child owner = begin_owner(name);
+    RAISES(InUse, "shm_create: " + name.path() + ": the name is taken: it has an owner",
+           shm_create(name, {1}, ScalarType::Int));
+    CHECK(values<int32_t>(shm_attach(name)) == Ints{7, 8, 9});
     owner.kill();
     owner.wait();
     CHECK(name.exists());
-    RAISES(NotFound, "it was abandoned", shm_attach(name, access));
+    if (use == 2) {
+      const TensorPtr t = shm_create(name, {2}, ScalarType::Int);
+      CHECK(values<int32_t>(shm_attach(name)) == Ints{0, 0});
+    } else {
+      RAISES(NotFound, "it was abandoned",
+             shm_attach(name, use == 1 ? kWrite : ShmAccess::ReadOnly));
+    }
     CHECK_FALSE(name.exists());
   }
 }
 
 // A promise of docs/guarantees.md.
-TEST_CASE("shm_create: replaces what the last owner left, but not what has an owner") {
-  const Name name;
-  const Pipe made;
-  Child owner = begin_owner(name, made);
-  made.get();
-  RAISES(InUse, "shm_create: " + name.path() + ": the name is taken: it has an owner",
-         shm_create(name, {1}, ScalarType::Int));
-  CHECK(values<int32_t>(shm_attach(name)) == Ints{7, 8, 9});
-  owner.kill();
-  owner.wait();
-  TensorPtr t = shm_create(name, {2}, ScalarType::Int);
-  CHECK(values<int32_t>(shm_attach(name)) == Ints{0, 0});
-  t.reset();
-  CHECK_FALSE(name.exists());
-}
-
-// A promise of docs/guarantees.md.
 TEST_CASE("shm: processes make, attach, drop and are killed at random: nobody sees half a tensor") {
   const Name name;
-  constexpr int64_t kCount = 1000;
   std::vector<Child> children;
-  for (int i = 0; i < 4; ++i) {
-    children.emplace_back([&] {
-      std::mt19937 random(static_cast<unsigned>(i));
-      TensorPtr mine;
-      for (int n = 0; n < 3000; ++n) {
-        if (mine != nullptr && !has_name(mine)) return 4;
-        switch (random() % 4) {
-          case 0: {
-            Result<TensorPtr> made = try_shm_create(name, {kCount}, ScalarType::Long);
-            if (!made.ok() && made.error() != Error::InUse) return 1;
-            if (made.ok()) mine = std::move(*made);
-            break;
-          }
-          case 1: mine.reset(); break;
-          case 2: {
-            Result<TensorPtr> found = try_shm_attach(name, kWrite);
-            if (!found.ok() && found.error() != Error::NotFound) return 2;
-            if (found.ok() && (*found)->numel() != kCount) return 3;
-            if (found.ok() && !has_name(*found)) return 5;
-            if (found.ok()) mine = std::move(*found);
-            break;
-          }
-          default:
-            // One that ends at once, with a tensor.
-            if (random() % 20 != 0) break;
-            Child([&] {
-              Result<TensorPtr> found = try_shm_attach(name);
-              ::kill(::getpid(), SIGKILL);
-              return 0;
-            }).wait();
-        }
-      }
-      return 0;
-    });
+  for (unsigned i = 0; i < 4; ++i) {
+    children.emplace_back([&] { return use_at_random(name, i, true); });
   }
   for (Child& child : children) CHECK(child.wait() == 0);
   CHECK(try_shm_attach(name).error() == Error::NotFound);
+  CHECK_FALSE(name.exists());
+  // Threads do as processes do.
+  std::vector<std::future<int>> threads;
+  for (unsigned i = 0; i < 4; ++i) {
+    threads.push_back(std::async(std::launch::async, use_at_random, std::cref(name), i, false));
+  }
+  for (std::future<int>& thread : threads) CHECK(thread.get() == 0);
   CHECK_FALSE(name.exists());
 }
 
@@ -384,40 +465,21 @@ TEST_CASE("shm: after fork() parent and child own one tensor each; the name goes
     });
     if (child_first) {
       CHECK(child.wait() == 0);
-      CHECK(name.exists());
       CHECK(values<int32_t>(shm_attach(name)) == Ints{0, 6, 0});
-      t.reset();
-    } else {
-      t.reset();
-      parent_dropped.put();
-      CHECK(child.wait() == 0);
+      CHECK(Child([] { return 0; }).wait() == 0);  // which ends without dropping it
     }
+    t.reset();
+    parent_dropped.put();
+    if (!child_first) CHECK(child.wait() == 0);
     CHECK_FALSE(name.exists());
   }
-  // A child that ends without dropping it is no owner anymore.
-  const Name name;
-  TensorPtr t = shm_create(name, {3}, ScalarType::Int);
-  CHECK(Child([] { return 0; }).wait() == 0);
-  t.reset();
-  CHECK_FALSE(name.exists());
 }
 
 TEST_CASE("shm: names that are none are errors, also those with a zero in them") {
   const std::string longest = "/" + std::string(255, 'x');
-  const std::string names[] = {"",
-                               "/",
-                               "x",
-                               "x/y",
-                               "//",
-                               "/a/b",
-                               "/.",
-                               "/..",
-                               "/../x",
-                               "/a/",
-                               longest + "x",
-                               std::string("/a\0b", 4),
-                               std::string("/\0", 2)};
-  for (const std::string& name : names) {
+  for (const std::string& name :
+       {std::string(), std::string("/"), std::string("xy"), std::string("//"), std::string("/a/b"),
+        std::string("/."), std::string("/.."), longest + "x", std::string("/a\0b", 4)}) {
     CAPTURE(name);
     RAISES(InvalidArgument, "expected \"/\" and 1 to 255 others",
            shm_create(name, {3}, ScalarType::Int));
@@ -433,7 +495,9 @@ TEST_CASE("shm: names that are none are errors, also those with a zero in them")
   };
   RAISES(InvalidArgument, "the name has 1 characters", shm_create("x", failing(), ScalarType::Int));
   ::unlink(("/dev/shm" + longest).c_str());
-  CHECK(shm_create(longest, {3}, ScalarType::Int)->numel() == 3);
+  const TensorPtr t = shm_create(longest, {3}, ScalarType::Int);
+  CHECK(shm_attach(longest.c_str())->numel() == 3);
+  CHECK(shm_attach(std::string_view(longest))->numel() == 3);
 }
 
 // A promise of docs/guarantees.md.
@@ -511,29 +575,9 @@ TEST_CASE("shm: a descriptor that only reads stays one in another user's hands")
   ::close(descriptor);
 }
 
-TEST_CASE("shm_attach: what is no descriptor, or one of something else, is an error") {
-  RAISES(AccessFailed, "shm_attach: descriptor -1: cannot duplicate it", shm_attach(-1));
-  RAISES(AccessFailed, "Bad file descriptor", shm_attach(987654));
-  const Pipe pipe;
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  RAISES(InvalidArgument, "not sealed", shm_attach(socket));
-  ::close(socket);
-  const int empty_file = make_memfd({}, F_SEAL_SHRINK);
-  RAISES(InvalidArgument, "too short for the header", shm_attach(empty_file));
-  ::close(empty_file);
-}
-
 TEST_CASE("shm_attach: a file that another process keeps locked is InUse, after a while") {
   const Name name;
-  {
-    const TensorPtr t = shm_create(name, {3}, ScalarType::Int);
-    Child([&] {  // has the name gone, so that it is not removed
-      ::link(name.path().c_str(), (name.path() + "x").c_str());
-      return 0;
-    })
-        .wait();
-  }
-  REQUIRE(::rename((name.path() + "x").c_str(), name.path().c_str()) == 0);
+  abandon(name);
   const int fd = ::open(name.path().c_str(), O_RDWR | O_CLOEXEC);
   REQUIRE(::flock(fd, LOCK_EX | LOCK_NB) == 0);
   RAISES(InUse, "another process keeps it locked", shm_attach(name));
@@ -572,32 +616,15 @@ TEST_CASE("shm_create: signals, as a profiler sends them, do not keep it from re
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("shm_create: fills /dev/shm to its last page, and says OutOfMemory beyond that") {
-  Child child([] {
-    if (!mount_five_pages()) return 77;
-    if (try_shm_create("/x", {16385}, ScalarType::Byte).error() != Error::OutOfMemory) {
-      return 1;
-    }
-    return fill_(shm_create("/x", {16384}, ScalarType::Byte), 1) == Error::Ok ? 0 : 2;
-  });
-  const int status = child.wait();
-  CHECK((status == 0 || status == 77));
-}
-
-TEST_CASE("shm_create: in a full /dev/shm gets the memory of the abandoned name that it replaces") {
-  Child child([] {
-    if (!mount_five_pages()) return 77;
-    Child([] {
-      const TensorPtr t = shm_create("/x", {16384}, ScalarType::Byte);
-      ::_exit(0);
-      return 0;
-    }).wait();
+TEST_CASE("shm_create: fills /dev/shm to its last page, also with what it replaces") {
+  CHECK(holds_in_five_pages([] {
+    if (try_shm_create("/x", {16385}, ScalarType::Byte).error() != Error::OutOfMemory) return 1;
+    if (fill_(shm_create("/x", {16384}, ScalarType::Byte), 1) != Error::Ok) return 2;
+    abandon("/x", 16384);
     const TensorPtr t = shm_create("/x", {16380}, ScalarType::Byte);
-    if (shm_attach("/x")->numel() != 16380) return 1;
-    return try_shm_create("/x", {16384}, ScalarType::Byte).error() == Error::InUse ? 0 : 2;
-  });
-  const int status = child.wait();
-  CHECK((status == 0 || status == 77));
+    if (shm_attach("/x")->numel() != 16380) return 3;
+    return try_shm_create("/x", {16384}, ScalarType::Byte).error() == Error::InUse ? 0 : 4;
+  }));
 }
 
 TEST_CASE("shm: everything is released, and errno is left as it was") {
@@ -639,45 +666,19 @@ TEST_CASE("shm: the name goes with the last tensor of it when no more files can 
   CHECK(child.wait() == 0);
 }
 
-TEST_CASE("shm_fd: is of the tensors of this header alone") {
+TEST_CASE("shm_fd: is of the tensors of this header alone; errors name the function") {
   RAISES(InvalidArgument, "shm_fd: the tensor is not one of", shm_fd(zeros({3})));
   RAISES(InvalidState, "shm_fd: the tensor is undefined", shm_fd(Tensor()));
   const TensorPtr t = shm_create({2, 3}, ScalarType::Int);
   RAISES(InvalidArgument, "shm_fd: ", shm_fd(select(t, 0, 1)));
   CHECK(shm_fd(make_tensor_ptr(t)) == shm_fd(t));
   CHECK(*try_shm_fd(t) == shm_fd(t));
+  const Name name;
+  const TensorPtr named = shm_create(name, {3}, ScalarType::Int);
+  FAILS(InUse, "try_shm_create: /dev/shm/", try_shm_create(name, {3}, ScalarType::Int));
+  FAILS(AccessFailed, "try_shm_attach: descriptor -1", try_shm_attach(-1));
   FAILS(InvalidArgument, "try_shm_fd: the tensor is not one of", try_shm_fd(zeros({3})));
   FAILS(InvalidState, "try_shm_fd: the tensor is undefined", try_shm_fd(Tensor()));
-}
-
-TEST_CASE("shm: by any kind of text, and by the name of each function") {
-  const Name name;
-  const std::string text = name;
-  TensorPtr t = shm_create(text, {3}, ScalarType::Int);
-  CHECK(shm_attach(text.c_str())->numel() == 3);
-  CHECK(shm_attach(std::string_view(text))->numel() == 3);
-  CHECK(std::string(try_shm_create(text, {3}, ScalarType::Int).message())
-            .rfind("try_shm_create: /dev/shm/", 0) == 0);
-  CHECK(std::string(try_shm_attach(-1).message()).rfind("try_shm_attach: descriptor -1", 0) == 0);
-  // Threads make, attach and drop as processes do.
-  t.reset();
-  std::vector<std::thread> threads;
-  std::vector<int> wrong(4, 0);
-  for (size_t i = 0; i < 4; ++i) {
-    threads.emplace_back([&, i] {
-      for (int n = 0; n < 300; ++n) {
-        const auto made = try_shm_create(text, {3}, ScalarType::Int);
-        const auto found = try_shm_attach(text);
-        wrong[i] += !made.ok() && made.error() != Error::InUse;
-        wrong[i] += found.ok() ? (*found)->numel() != 3 : found.error() != Error::NotFound;
-        wrong[i] += made.ok() && !(found.ok() && has_name(*made));
-        wrong[i] += found.ok() && !has_name(*found);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(wrong == std::vector<int>(4, 0));
-  CHECK_FALSE(name.exists());
 }
 
 }  // namespace shm_test

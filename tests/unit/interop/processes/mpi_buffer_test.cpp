@@ -8,11 +8,27 @@ namespace mpi_buffer_test {
 
 using namespace tenon;
 using detail::MpiBuffer;
+using detail::MpiCall;
 using detail::MpiForm;
+using detail::MpiRecord;
 using detail::MpiUse;
 using tests::laid;
 using tests::Lay;
+using tests::Longs;
 using tests::MinimalBackend;
+
+namespace {
+
+MpiRecord record_of(MpiCall call, const TensorPtr& t, int64_t root = MpiRecord::kNone,
+                    int64_t dim = MpiRecord::kNone) {
+  MpiRecord record(call);
+  record.root = root;
+  record.dim = dim;
+  record.describe(t);
+  return record;
+}
+
+}  // namespace
 
 TEST_CASE("mpi buffer: a contiguous tensor is its data, its elements and their basic type") {
   const TensorPtr t = zeros({3, 4}, ScalarType::Half);
@@ -24,6 +40,15 @@ TEST_CASE("mpi buffer: a contiguous tensor is its data, its elements and their b
   CHECK(!buffer.made);
   CHECK(!buffer.copy.defined());
   CHECK(buffer.at(2) == t->mutable_data_ptr<Half>() + 2);
+  // More than MPI counts are one of a datatype. Nobody touches the others.
+  const int64_t many = int64_t{INT_MAX} + 2;
+  uint8_t first = 0;
+  MpiBuffer whole;
+  REQUIRE(whole.find(from_blob(&first, {many}), "it", MpiUse::Read) == Error::Ok);
+  CHECK(whole.count == 1);
+  MPI_Count size = 0;
+  MPI_Type_size_x(whole.type, &size);
+  CHECK(size == many);
 }
 
 TEST_CASE("mpi buffer: sizes of 1, rank 0 and no elements are contiguous, whatever the strides") {
@@ -50,38 +75,26 @@ TEST_CASE("mpi buffer: rows of 64 bytes and more are one of a datatype, of the s
   }
 }
 
-TEST_CASE("mpi buffer: shorter rows go by way of a contiguous copy") {
-  for (const Lay lay : {Lay::Fortran, Lay::Gaps, Lay::Reversed}) {
-    const Tensor t = laid({3, 4}, lay);
-    tests::fill_with(t, tests::numbers(1));
-    MpiBuffer read;
-    REQUIRE(read.find(t, "it", MpiUse::Read) == Error::Ok);
-    CHECK(read.count == 12);
-    CHECK(read.type == MPI_INT32_T);
-    CHECK(tests::has(read.copy, tests::numbers(1)));
-    tests::fill_with(read.copy, tests::numbers(2));
-    REQUIRE(read.store() == Error::Ok);  // what is read is not written
-    CHECK(tests::has(t, tests::numbers(1)));
-    MpiBuffer written;
-    REQUIRE(written.find(t, "it", MpiUse::Write) == Error::Ok);
-    tests::fill_with(written.copy, tests::numbers(3));
-    REQUIRE(written.store() == Error::Ok);
-    CHECK(tests::has(t, tests::numbers(3)));
+TEST_CASE("mpi buffer: shorter rows, and all where MPI takes no others, go by way of a copy") {
+  for (const MpiForm form : {MpiForm::Any, MpiForm::Contiguous}) {
+    for (const Lay lay : {Lay::Fortran, Lay::Gaps, Lay::Reversed}) {
+      const Tensor t = laid({3, form == MpiForm::Any ? 4 : 40}, lay);
+      tests::fill_with(t, tests::numbers(1));
+      for (const MpiUse use : {MpiUse::Read, MpiUse::Update, MpiUse::Write}) {
+        MpiBuffer buffer;
+        REQUIRE(buffer.find(t, "it", use, form) == Error::Ok);
+        CHECK(buffer.count == t.numel());
+        CHECK(buffer.type == MPI_INT32_T);
+        REQUIRE(buffer.copy.defined());
+        CHECK(buffer.copy.is_contiguous());
+        if (use != MpiUse::Write) CHECK(tests::has(buffer.copy, tests::numbers(1)));
+        tests::fill_with(buffer.copy, tests::numbers(2));
+        REQUIRE(buffer.store() == Error::Ok);  // what is read is not written
+        CHECK(tests::has(t, tests::numbers(use == MpiUse::Read ? 1 : 2)));
+        tests::fill_with(t, tests::numbers(1));
+      }
+    }
   }
-}
-
-TEST_CASE("mpi buffer: where MPI takes contiguous elements only, others go by way of a copy") {
-  const Tensor t = laid({3, 4}, Lay::Fortran);
-  tests::fill_with(t, tests::numbers(1));
-  MpiBuffer buffer;
-  REQUIRE(buffer.find(t, "it", MpiUse::Update, MpiForm::Contiguous) == Error::Ok);
-  CHECK(buffer.count == 12);
-  REQUIRE(buffer.copy.defined());
-  CHECK(buffer.copy.is_contiguous());
-  CHECK(tests::has(buffer.copy, tests::numbers(1)));
-  tests::fill_with(buffer.copy, tests::numbers(2));
-  REQUIRE(buffer.store() == Error::Ok);
-  CHECK(tests::has(t, tests::numbers(2)));
 }
 
 TEST_CASE("mpi buffer: memory that only a backend reaches goes by way of the host") {
@@ -105,18 +118,6 @@ TEST_CASE("mpi buffer: memory that only a backend reaches goes by way of the hos
 
   device.will["copy_to_host"] = tests::Answer::Fails;
   RETURNS(AccessFailed, "the cable is out", MpiBuffer().find(t, "it", MpiUse::Read));
-}
-
-TEST_CASE("mpi buffer: more elements than MPI counts are a datatype, without memory for them") {
-  const int64_t many = int64_t{INT_MAX} + 2;
-  uint8_t first = 0;  // nobody touches the others
-  const TensorPtr dense = from_blob(&first, {many}, ScalarType::Byte);
-  MpiBuffer whole;
-  REQUIRE(whole.find(dense, "it", MpiUse::Read) == Error::Ok);
-  CHECK(whole.count == 1);
-  MPI_Count size = 0;
-  MPI_Type_size_x(whole.type, &size);
-  CHECK(size == many);
 }
 
 TEST_CASE("mpi buffer: what cannot be read or written is refused by name") {
@@ -168,6 +169,92 @@ TEST_CASE(
   REQUIRE(whole.find(all, "all", MpiUse::Read) == Error::Ok);
   REQUIRE(piece.find(part, "part", MpiUse::Write) == Error::Ok);
   RETURNS(InvalidArgument, "share memory", detail::check_apart(whole, piece));
+}
+
+TEST_CASE("mpi records: a call of other sizes, dtype, root or name is found, with both calls") {
+  const TensorPtr t = zeros({2, 3});
+  const MpiRecord known = record_of(MpiCall::Bcast, t, 0);
+  const auto with = [&](const MpiRecord& other) {
+    const MpiRecord all[] = {known, known, other};
+    return detail::compare_records(all, 3);
+  };
+  CHECK(with(known) == Error::Ok);
+  RETURNS(
+      InvalidArgument,
+      "rank 2 called bcast of Float {3, 2}, root 0; rank 0 called bcast of Float {2, 3}, root 0",
+      with(record_of(MpiCall::Bcast, zeros({3, 2}), 0)));
+  RETURNS(InvalidArgument, "bcast of Int {2, 3}",
+          with(record_of(MpiCall::Bcast, zeros({2, 3}, ScalarType::Int), 0)));
+  RETURNS(InvalidArgument, "bcast of Float {2}", with(record_of(MpiCall::Bcast, zeros({2}), 0)));
+  RETURNS(InvalidArgument, "root 1; rank 0", with(record_of(MpiCall::Bcast, t, 1)));
+  RETURNS(InvalidArgument, "rank 2 called allreduce of Float {2, 3}; rank 0",
+          with(record_of(MpiCall::Allreduce, t)));
+  MpiRecord sum = record_of(MpiCall::Allreduce, t);
+  MpiRecord product = sum;
+  sum.op = static_cast<int64_t>(mpi::Op::Sum);
+  product.op = static_cast<int64_t>(mpi::Op::Product);
+  const MpiRecord both[] = {sum, product};
+  RETURNS(InvalidArgument, "Float {2, 3}, Product; rank 0 called allreduce of Float {2, 3}, Sum",
+          detail::compare_records(both, 2));
+  MpiRecord deep[] = {record_of(MpiCall::Allreduce, ones(Longs(64, 1))),
+                      record_of(MpiCall::Allreduce, ones(Longs(64, 1)))};
+  CHECK(detail::compare_records(deep, 2) == Error::Ok);
+  deep[1].sizes[63] = 2;
+  RETURNS(InvalidArgument, "rank 1 called allreduce of Float {1, ",
+          detail::compare_records(deep, 2));
+}
+
+TEST_CASE("mpi records: of scatter and gather the root has the whole, the others their parts") {
+  for (const MpiCall call : {MpiCall::Scatter, MpiCall::Gather}) {
+    MpiRecord all[] = {record_of(call, zeros({2, 2}), 1, -1), record_of(call, zeros({2, 5}), 1, 1),
+                       record_of(call, zeros({2, 1}), 1, 1)};
+    CHECK(detail::compare_records(all, 3) == Error::Ok);
+    all[2] = record_of(call, zeros({2, 2}), 1, 1);
+    CHECK(detail::compare_records(all, 3) == Error::InvalidArgument);
+    CHECK(tests::contains(last_error_message(), "Float {2, 2}, dim 1, root 1; rank 1 called"));
+    all[2] = record_of(call, zeros({2, 1}), 0, 1);
+    CHECK(detail::compare_records(all, 3) == Error::InvalidArgument);
+  }
+}
+
+TEST_CASE("mpi records: every rank returns the same error, the one at fault its own") {
+  detail::MpiRanks ranks;
+  REQUIRE(ranks.make(MPI_COMM_WORLD, true) == Error::Ok);
+  const TensorPtr t = zeros({2});
+  const MpiRecord record(MpiCall::Bcast, 0);
+  CHECK(ranks.agree(Error::Ok, record, t) == Error::Ok);
+  const Error own = ranks.rank == 1 ? detail::fail(Error::InvalidType, "mine") : Error::Ok;
+  CHECK(ranks.agree(own, record, t) ==
+        (ranks.rank == 1 ? Error::InvalidType : Error::InvalidArgument));
+  const char* const words = "rank 1 found an error in its arguments: InvalidType";
+  CHECK(tests::contains(last_error_message(), ranks.rank == 1 ? "mine" : words));
+}
+
+TEST_CASE("part: as in NumPy's array_split, parts follow one another, longer ones first") {
+  for (int64_t n = 0; n < 20; ++n) {
+    for (int ranks = 1; ranks < 9; ++ranks) {
+      int64_t next = 0;
+      for (int r = 0; r < ranks; ++r) {
+        const mpi::Part p = mpi::part(n, ranks, r);
+        CHECK(p.begin == next);
+        CHECK(p.size == n / ranks + (r < n % ranks));
+        next += p.size;
+      }
+      CHECK(next == n);
+    }
+  }
+  CHECK(mpi::part(INT64_MAX, 2, 1).size == INT64_MAX / 2);
+}
+
+TEST_CASE("part: ranks that are not there, and negative counts, are errors") {
+  RAISES(InvalidArgument, "part: rank 4 of 4 has no part of 10", mpi::part(10, 4, 4));
+  RAISES(InvalidArgument, "rank -1", mpi::part(10, 4, -1));
+  RAISES(InvalidArgument, "part of -1", mpi::part(-1, 4, 0));
+  RAISES(InvalidArgument, "rank 0 of 0", mpi::part(1, 0, 0));
+}
+
+TEST_CASE("part: a plain value", "[threads][Part]") {
+  CHECK(std::is_trivially_copyable_v<mpi::Part>);
 }
 
 }  // namespace mpi_buffer_test

@@ -16,6 +16,7 @@ using tests::kLays;
 using tests::laid;
 using tests::Lay;
 using tests::Longs;
+using tests::number;
 using tests::numbers;
 using tests::send_round;
 using tests::world;
@@ -27,14 +28,6 @@ Longs with_size(Longs sizes, size_t dim, int64_t size) {
   return sizes;
 }
 
-/// A number of a tensor of small whole numbers, by its row-major index.
-double number(const Tensor& t, int64_t i) {
-  double value = 0;
-  tests::for_each_element(t.as_view(), [&](int64_t at, const auto&, const void* p) {
-    if (at == i) value = tests::read_number(t.scalar_type(), p);
-  });
-  return value;
-}
 void set_numbers(const Tensor& t, const std::function<double(int64_t)>& value) {
   tests::for_each_element(t.as_view(), [&](int64_t at, const auto&, void* p) {
     tests::write_number(t.scalar_type(), p, value(at));
@@ -79,9 +72,12 @@ TEST_CASE("bcast: the root's elements are everywhere, of every dtype and layout"
   CHECK(number(*t, 0) == 4);
 }
 
-TEST_CASE("scatter, gather, allgather: parts of any dimension, even or not, between all layouts") {
+TEST_CASE(
+    "scatter, gather, allgather: parts of any dimension and dtype, even or not, of all layouts") {
   const int ranks = world().size();
   const int rank = world().rank();
+  const std::vector<ScalarType> types = tests::all_types();
+  size_t round = 0;
   for (const int64_t n : {int64_t{8}, int64_t{5}, int64_t{1}, int64_t{0}}) {
     for (size_t dim = 0; dim < 3; ++dim) {
       for (const Lay whole : kLays) {
@@ -90,18 +86,19 @@ TEST_CASE("scatter, gather, allgather: parts of any dimension, even or not, betw
           const mpi::Part mine = mpi::part(n, ranks, rank);
           const Longs sizes = with_size({2, 3, 2}, dim, n);
           const auto along = static_cast<int64_t>(dim) - (n == 5 ? 3 : 0);  // from the end too
-          const Tensor all = laid(sizes, whole);
-          const Tensor part = laid(with_size(sizes, dim, mine.size), piece);
+          const ScalarType type = types[round++ % types.size()];
+          const Tensor all = laid(sizes, whole, type);
+          const Tensor part = laid(with_size(sizes, dim, mine.size), piece, type);
           tests::fill_with(all, numbers(9));
           REQUIRE(world().scatter(rank == root ? all : Tensor(), part, root, along) == Error::Ok);
           REQUIRE(tests::has(part, numbers(9, dim, mine.begin)));
 
-          const Tensor gathered = laid(sizes, whole);
+          const Tensor gathered = laid(sizes, whole, type);
           REQUIRE(world().gather(part, rank == root ? gathered : Tensor(), root, along) ==
                   Error::Ok);
           if (rank == root) REQUIRE(tests::has(gathered, numbers(9)));
 
-          const Tensor everywhere = laid(sizes, whole);
+          const Tensor everywhere = laid(sizes, whole, type);
           REQUIRE(world().allgather(part, everywhere, along) == Error::Ok);
           REQUIRE(tests::has(everywhere, numbers(9)));
         }
@@ -110,44 +107,26 @@ TEST_CASE("scatter, gather, allgather: parts of any dimension, even or not, betw
   }
 }
 
-TEST_CASE("scatter, gather, allgather, reduce_scatter: a part without elements, within the whole") {
+TEST_CASE(
+    "scatter, gather, allgather, reduce_scatter: without elements, and of broadcast sources") {
+  const int last = world().size() - 1;
+  const int64_t mine = mpi::part(7, world().size(), world().rank()).size;
   const TensorPtr all = ones({1}, ScalarType::Int);
   const TensorPtr one = ones({1}, ScalarType::Int);
-  const Tensor part = world().rank() == 0 ? *one : narrow(*all, 0, 0, 0);
-  const int last = world().size() - 1;
-  CHECK(world().scatter(all, part, last) == Error::Ok);
-  CHECK(world().gather(part, all, last) == Error::Ok);
-  CHECK(world().allgather(part, all) == Error::Ok);
-  CHECK(world().reduce_scatter(all, part) == Error::Ok);
+  const struct {
+    Tensor all;
+    Tensor part;
+  } rows[] = {{*zeros({7, 0}), *zeros({mine, 0})},  // and a part within the whole
+              {*all, world().rank() == 0 ? *one : narrow(*all, 0, 0, 0)}};
+  for (const auto& row : rows) {
+    CHECK(world().scatter(row.all, row.part, last) == Error::Ok);
+    CHECK(world().gather(row.part, row.all, last) == Error::Ok);
+    CHECK(world().allgather(row.part, row.all) == Error::Ok);
+    CHECK(world().reduce_scatter(row.all, row.part) == Error::Ok);
+  }
   CHECK(number(*one, 0) == (world().rank() == 0 ? world().size() : 1));
-}
-
-TEST_CASE("scatter, gather: every dtype, and sources that are broadcast") {
-  const int ranks = world().size();
-  const mpi::Part mine = mpi::part(7, ranks, world().rank());
-  for (const ScalarType type : tests::all_types()) {
-    const Tensor all = laid({7, 2}, Lay::Gaps, type);
-    tests::fill_with(all, numbers(3));
-    const Tensor part = laid({mine.size, 2}, Lay::C, type);
-    REQUIRE(world().scatter(all, part) == Error::Ok);
-    CHECK(tests::has(part, numbers(3, 0, mine.begin)));
-    const Tensor back = laid({7, 2}, Lay::Reversed, type);
-    REQUIRE(world().gather(part, back) == Error::Ok);
-    if (world().rank() == 0) CHECK(tests::has(back, numbers(3)));
-  }
-  for (const ScalarType type : {ScalarType::Byte, ScalarType::Float}) {  // backward, one by one
-    const Tensor all = laid({7}, Lay::Reversed, type);
-    tests::fill_with(all, numbers(4));
-    const Tensor part = laid({mine.size}, Lay::Reversed, type);
-    REQUIRE(world().scatter(all, part) == Error::Ok);
-    CHECK(tests::has(part, numbers(4, 0, mine.begin)));
-    const Tensor back = laid({7}, Lay::Reversed, type);
-    REQUIRE(world().allgather(part, back) == Error::Ok);
-    CHECK(tests::has(back, numbers(4)));
-  }
-  const TensorPtr row = full({1, 2}, 6, ScalarType::Int);
-  const TensorPtr part = zeros({mine.size, 2}, ScalarType::Int);
-  REQUIRE(world().scatter(expand(*row, {7, 2}), part) == Error::Ok);
+  const TensorPtr part = zeros({mine, 2}, ScalarType::Int);
+  REQUIRE(world().scatter(expand(*full({1, 2}, 6, ScalarType::Int), {7, 2}), part) == Error::Ok);
   for (int64_t i = 0; i < part->numel(); ++i) CHECK(number(*part, i) == 6);
 }
 
@@ -278,6 +257,18 @@ TEST_CASE("collectives: memory of a device goes by way of the host") {
         static_cast<float>(n * n * (world().rank() + 1)));
   send_round(world(), *one, *one);
   CHECK(device.faults == 0);
+}
+
+TEST_CASE("allgather: an output that is reversed along the dimension") {
+  for (const int64_t columns : {1, 200}) {
+    const auto ranks = static_cast<int64_t>(world().size());
+    const Tensor out = flip(full({3 * ranks, columns}, -1, ScalarType::Int), {0});
+    REQUIRE(world().allgather(full({3, columns}, world().rank(), ScalarType::Int), out) ==
+            Error::Ok);
+    for (int64_t row = 0; row < 3 * ranks; ++row) {
+      CHECK(select(select(out, 0, row), 0, columns - 1).item<int32_t>() == row / 3);
+    }
+  }
 }
 
 }  // namespace mpi_collective_test

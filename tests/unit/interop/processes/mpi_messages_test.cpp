@@ -121,18 +121,23 @@ TEST_CASE("Request: moves; one that is assigned to drops what it was of") {
   CHECK(b->const_data_ptr<float>()[0] == 1.0f);
 }
 
-TEST_CASE("Request: a message that is longer or shorter than the tensor is an error of wait") {
+TEST_CASE("Request: a message of another size than the tensor is an error of recv and of wait") {
+  const TensorPtr four = ones({4});
+  Request sends[] = {*world().isend(four, next(), 12), *world().isend(four, next(), 13),
+                     *world().isend(four, next(), 1), *world().isend(four, next(), 2),
+                     *world().isend(ones({3}, ScalarType::Byte), next(), 3)};
   const TensorPtr three = zeros({3});
   const TensorPtr five = zeros({5});
   Request shorter = *world().irecv(five, previous(), 12);
   Request longer = *world().irecv(three, previous(), 13);
-  const TensorPtr four = ones({4});
-  Request sends[] = {*world().isend(four, next(), 12), *world().isend(four, next(), 13)};
-  RETURNS(InvalidArgument, "has 4 elements, the tensor 5", shorter.wait());
-  CHECK(tests::contains(last_error_message(), "wait: the message from rank "));
-  CHECK(longer.wait() == Error::InvalidArgument);
-  CHECK(tests::contains(last_error_message(), "wait: MPI: "));
+  RETURNS(InvalidArgument, "wait: the message from rank ", shorter.wait());
+  CHECK(tests::contains(last_error_message(), "has 4 elements, the tensor 5"));
+  RETURNS(InvalidArgument, "wait: MPI: ", longer.wait());
   CHECK(longer.is_done());
+  RETURNS(InvalidArgument, "has 4 elements, the tensor 5", world().recv(five, previous(), 1));
+  RETURNS(InvalidArgument, "recv: MPI: ", world().recv(three, previous(), 2));
+  RETURNS(InvalidArgument, "is no whole number of elements of Float",
+          world().recv(three, previous(), 3));
   for (Request& send : sends) CHECK(send.wait() == Error::Ok);
 }
 

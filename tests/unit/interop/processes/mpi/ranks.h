@@ -42,31 +42,23 @@ inline tenon::Tensor laid(const Longs& sizes, Lay lay,
                           tenon::ScalarType type = tenon::ScalarType::Int) {
   const size_t rank = sizes.size();
   tenon::Dims strides;
-  for (size_t d = 0; d < rank; ++d) {
-    int64_t stride = 1;
-    for (size_t i = 0; i < d; ++i) stride *= sizes[i] == 0 ? 1 : sizes[i];
-    strides.push_back(stride);
-  }
   tenon::Dims larger;
   tenon::Dims all;
+  int64_t stride = 1;
   for (size_t d = 0; d < rank; ++d) {
+    strides.push_back(stride);
+    stride *= sizes[d] == 0 ? 1 : sizes[d];
     larger.push_back(sizes[d] + 3);
     all.push_back(static_cast<int64_t>(d));
   }
-  switch (lay) {
-    case Lay::C: return *tenon::zeros(sizes, type);
-    case Lay::Fortran: return *tenon::zeros_strided(sizes, strides, type);
-    case Lay::Reversed: {
-      const tenon::TensorPtr base = tenon::zeros(sizes, type);
-      return rank == 0 ? *base : tenon::flip(*base, all);
-    }
-    case Lay::Gaps: break;
-  }
-  tenon::Tensor cut = *tenon::zeros(larger, type);
+  if (lay == Lay::Fortran) return *tenon::zeros_strided(sizes, strides, type);
+  tenon::Tensor made = *tenon::zeros(lay == Lay::Gaps ? larger : tenon::Dims(sizes), type);
+  if (lay == Lay::Reversed && rank != 0) return tenon::flip(made, all);
+  if (lay != Lay::Gaps) return made;
   for (size_t d = 0; d < rank; ++d) {
-    cut = tenon::narrow(cut, static_cast<int64_t>(d), 1, sizes[d]);
+    made = tenon::narrow(made, static_cast<int64_t>(d), 1, sizes[d]);
   }
-  return cut;
+  return made;
 }
 
 /// The bytes of an element with a number.
@@ -97,6 +89,15 @@ bool has(const tenon::Tensor& tensor, const Number& number) {
     same = same && std::memcmp(at, bytes.data(), bytes.size()) == 0;
   });
   return same;
+}
+
+/// A number of a tensor of small whole numbers, by its row-major index.
+inline double number(const tenon::Tensor& t, int64_t i) {
+  double value = 0;
+  for_each_element(t.as_view(), [&](int64_t at, const auto&, const void* p) {
+    if (at == i) value = read_number(t.scalar_type(), p);
+  });
+  return value;
 }
 
 /// Numbers that tell the indices and the rank apart.
