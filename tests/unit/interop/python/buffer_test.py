@@ -34,7 +34,7 @@ class Buffers(Case):
         del tensor
         memory.append(1)
         # One without a release of its own.
-        source = m.exporter(b"i", 4)
+        source = m.lender(b"i", 4)
         count = sys.getrefcount(source)
         lent = m.lender(source)
         tensor = m.take(lent)
@@ -113,7 +113,7 @@ class Buffers(Case):
                 kind, expected = (native if order in ("", "@", "^") else standard).get(
                     letter, ("", 0))
                 for size in (1, 2, 3, 4, 8, 16, 32):
-                    source = m.exporter((order + letter).encode(), size)
+                    source = m.lender((order + letter).encode(), size)
                     with self.subTest(order + letter, size=size):
                         if size == expected and not (swapped and size > 1):
                             name = "bool" if kind == "bool" else f"{kind}{8 * size}"
