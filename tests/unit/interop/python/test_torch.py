@@ -134,24 +134,6 @@ class TorchTest(Case):
                 self.assertEqual((given.shape, given.stride()), (tensor.shape, tensor.stride()))
             self.assertEqual(m.take_packed(codes.view(dtype).__dlpack__())[2], sizes)
 
-    def test_threads_exchange_and_drop_at_once(self):
-        shared = torch.arange(6.0)
-
-        def exchange(_):
-            for i in range(500):
-                tensor = m.make([3], value=i)
-                view = torch.from_dlpack(tensor)
-                number = m.hold(view)
-                del tensor
-                if view.tolist() != [i] * 3 or np.asarray(m.take(shared))[5] != 5:
-                    return [view]
-                del view
-                (m.drop_without_gil if i % 2 else m.drop_on_thread)(number)
-
-        before = m.deleted()
-        self.run_threads(6, exchange)
-        self.assertEqual(m.deleted(), before + 3000)
-
     def test_reference_counts_and_memory_stay_level(self):
         tensor = torch.arange(12.0).reshape(3, 4)
         watched = torch.ones(3, requires_grad=True)
