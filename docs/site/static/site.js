@@ -3,6 +3,8 @@
 {
   const list = document.querySelector(".sidebar-scroll");
   const page = document.querySelector(".sidebar-tree .current-page");
-  if (list && page)
-    list.scrollTop += page.getBoundingClientRect().top - list.getBoundingClientRect().top - list.clientHeight / 2;
+  if (page) {
+    const below = page.getBoundingClientRect().top - list.getBoundingClientRect().top;
+    list.scrollTo({ top: below - list.clientHeight / 2, behavior: "instant" });
+  }
 }
