@@ -202,10 +202,7 @@ function(mode_version)
     ask_for_version("${version}" found)
     expect("tenon ${TENON_VERSION} serves a request for \"${version}\"" "${found}" FALSE)
   endforeach()
-endfunction()
-
-# An older CMake, as far as the package can tell: the version is set before it is read.
-function(mode_old_cmake)
+  # An older CMake, as far as the package can tell: the version is set before it is read.
   expect_refusal("tenon needs CMake 3.22 or later; this is 3.18.4." "${here}/version" "-DCMAKE_PREFIX_PATH=${prefix}"
                  -DCONSUMER_CMAKE_VERSION=3.18.4)
 endfunction()
@@ -305,7 +302,7 @@ function(mode_executorch_compat)
   file(WRITE "${SCRATCH}/executorch_compat/real/executorch/extension/module/module.h" "#error \"another's\"\n")
   set(compat ${compat} "-DCMAKE_CXX_FLAGS=${CXX_FLAGS} -isystem ${SCRATCH}/executorch_compat/real")
   build_consumer(${installed} ${compat} -DCONSUMER_COMPONENTS=COMPONENTS,executorch_compat)
-  build_consumer(${inside} ${compat})
+  configure_only(${inside} ${compat})
 endfunction()
 
 # The same source, with a .pte, linked to ExecuTorch.
@@ -314,7 +311,7 @@ function(mode_executorch_runtime)
            "-DTENON_EXECUTORCH_DIR=${EXECUTORCH_DIR}"
            "-DCONSUMER_ARGUMENT=${TENON_SOURCE_DIR}/examples/digits/data/digits.pte")
   build_consumer(${installed} ${both} "-DCONSUMER_COMPONENTS=COMPONENTS,executorch_compat,executorch_runtime")
-  build_consumer(${inside} ${both})
+  configure_only(${inside} ${both})
 endfunction()
 
 function(mode_cuda)
@@ -373,19 +370,8 @@ function(mode_add_subdirectory)
   plant_partners()
   build_consumer(${inside} ${library} -DCONSUMER_EXPECTS_INSTALL=OFF)
   expect_refusal("was looked for" ${inside} ${library} -DTENON_ATEN=ON)
-endfunction()
-
-function(mode_fetch_content)
   configure_only("${here}/project" -DCONSUMER_WAY=fetch_content "-DFETCHCONTENT_SOURCE_DIR_TENON=${TENON_SOURCE_DIR}"
                  ${library} "-DTENON_SOURCE_DIR=${TENON_SOURCE_DIR}" -DTENON_INSTALL=ON -DCONSUMER_EXPECTS_INSTALL=ON)
-endfunction()
-
-function(mode_vendored)
-  set(project "${SCRATCH}/vendored/project")
-  file(REMOVE_RECURSE "${project}")
-  file(COPY "${here}/vendored/CMakeLists.txt" "${here}/main.cpp" DESTINATION "${project}")
-  file(COPY "${TENON_SOURCE_DIR}/include/tenon" DESTINATION "${project}/third_party")
-  build_consumer("${project}")
 endfunction()
 
 function(mode_single_header)
