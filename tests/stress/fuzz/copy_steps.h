@@ -11,11 +11,6 @@ namespace fuzz {
 /// Whether copying between them may take a temporary.
 inline bool may_stage(const Slot& a, const Slot& b) { return touches(*a.impl, *b.impl); }
 
-/// The expected error, or the refusal if the strides may be refused and were.
-inline Error unless_refused(bool is_unsure, Error expected, Error got) {
-  return is_unsure && got == Error::InvalidArgument ? got : expected;
-}
-
 /// Updates the model after a write of `elements`: they are there if it succeeded, and unknown if a
 /// backend failed.
 inline void settle_write(Program& p, Error expected, Error got, const std::shared_ptr<Impl>& impl,
@@ -120,6 +115,12 @@ inline Error plan_clone(const Program& p, const Slot& source, Backend* given, Ba
   const bool to_template = owner != nullptr && owner->device().type() == tenon::DeviceType::Meta;
   if (has_nothing && !to_template) return p.check_source(source);
   return to_template ? Error::Ok : p.check_source(source);
+}
+
+/// Whose the memory is of a clone of `from`, which has none.
+inline Ownership placeholder_ownership(const Impl& from) {
+  return from.is_meta() && from.ownership != Ownership::Borrowed ? Ownership::Owned
+                                                                 : Ownership::Borrowed;
 }
 
 /// The clone of a tensor.

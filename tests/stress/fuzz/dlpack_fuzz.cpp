@@ -330,15 +330,6 @@ void run(fuzz::Input& in) {
   FUZZ_CHECK(known == nullptr || elements_of(tensor) == *known);
   go_round<tenon::dlpack::DLManagedTensorVersioned>(tensor, known);
   go_round<tenon::dlpack::DLManagedTensor>(tensor, known);
-  // Before 1.0 a struct could not say that it is read-only.
-  const Result<tenon::dlpack::DLManagedTensor*> legacy = try_to_dlpack_legacy(tensor);
-  FUZZ_CHECK(legacy.ok() == !tensor.is_readonly());
-  if (legacy.ok()) DLPackLegacyPtr(*legacy).reset();
-  if (known != nullptr && (is_host(kind) && (kind == 1 || must_copy))) {
-    DLPackPtr copied(to_dlpack(tensor, true));
-    FUZZ_CHECK(copied->flags == dlpack::kDLPackIsCopied &&
-               elements_of(*from_dlpack(std::move(copied))) == *known);
-  }
   if (!must_copy && made.memory != nullptr) {
     // What lies between the elements is not ours.
     const Bytes old = made.memory->copy();
@@ -353,21 +344,11 @@ void run(fuzz::Input& in) {
       });
     }
     FUZZ_CHECK(made.memory->copy() == expected);
-    const Numbers sizes = fuzz::take_sizes(in);
-    const fuzz::NaiveShape shape =
-        fuzz::compute(sizes, fuzz::dense_strides(sizes), made.type->size);
-    // A larger one would be made, too, and take its time.
-    const bool is_small = !shape.valid || shape.numel <= kMostElements;
-    if (is_small && resize_tensor(tensor, sizes) == Error::Ok) {
-      FUZZ_CHECK(shape.valid && elements_of(tensor).size() == tensor.nbytes());
-    }
   }
-  // It may have grown, into memory of its own. If not, the last to keep the struct is an export.
-  const bool is_gone = releases == due;
-  FUZZ_CHECK(is_gone || (!must_copy && const_data_ptr(tensor) == made.first));
+  // The last to keep the struct is an export.
   DLPackPtr exported(to_dlpack(tensor));
   tensor = Tensor();
-  FUZZ_CHECK(is_gone || releases == 0);
+  FUZZ_CHECK(must_copy || releases == 0);
   exported.reset();
   FUZZ_CHECK(releases == due);
 }

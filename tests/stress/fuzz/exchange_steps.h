@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps that lend a tensor's memory out, take lent memory in, and turn elements into bytes.
+// Steps that lend a tensor's memory out and take lent memory in.
 #pragma once
 
 #include "fuzz/copy_steps.h"
@@ -150,34 +150,10 @@ inline void assign_step(Program& p) {
   Slot& slot = p.any_slot();
   Export& lent = p.any_export();
   const CastMode mode = p.any_mode();
-  const bool is_bytes = p.in.choose(3) == 0;
   const bool is_back = p.in.flip();
   const std::shared_ptr<Impl> impl = slot.impl;
   bool is_unsure = false;
   Error expected = is_back ? p.check_source(slot) : p.check_destination(slot, is_unsure);
-  if (is_bytes) {
-    const int64_t numel = impl == nullptr ? 1 : impl->numel();
-    const ScalarType type = impl == nullptr ? ScalarType::Byte : impl->shape.type;
-    Bytes bytes = noise(type, numel, p.in.take<uint8_t>());
-    if (p.in.choose(8) == 0) {
-      bytes.push_back(0);
-      if (expected == Error::Ok) expected = Error::InvalidArgument;
-    }
-    Elements elements(type, 0);
-    elements.bytes = bytes;
-    elements.known.assign(bytes.size(), 1);
-    if (!is_back) {
-      const Error got = tenon::assign(slot.tensor, bytes.data(), bytes.size());
-      expected = unless_refused(is_unsure, expected, got);
-      return settle_write(p, expected, got, impl, elements);
-    }
-    if (!p.settle(expected, tenon::copy_to(slot.tensor, bytes.data(), bytes.size()))) return;
-    elements = read(*impl);
-    for (size_t i = 0; i < bytes.size(); ++i) {
-      FUZZ_CHECK(elements.known[i] == 0 || elements.bytes[i] == bytes[i]);
-    }
-    return;
-  }
   if (lent.impl == nullptr || lent.blob.element_size == 0) return;
   const std::shared_ptr<Impl> other = lent.impl;
   if (expected == Error::Ok) expected = check_lent(p, *impl, *other);
@@ -293,58 +269,6 @@ inline void from_dlpack_step(Program& p) {
     write(*impl, read(*lent.impl));
   }
   p.add(expected, std::move(made), impl);
-}
-
-inline void binary_step(Program& p) {
-  Slot& source = p.any_slot();
-  const ScalarType type = p.any_type();
-  if (p.in.flip()) {
-    const Vector sizes = p.any_sizes();
-    Backend* const given = p.any_backend();
-    auto impl =
-        p.make_owned(dense_shape(type, sizes), TensorShapeDynamism::DYNAMIC_BOUND, p.where(given));
-    Bytes bytes = noise(type, impl->numel(), p.in.take<uint8_t>());
-    if (type == ScalarType::Bool) {
-      for (unsigned char& byte : bytes) byte = byte & 1;
-    }
-    Elements elements(type, 0);
-    elements.bytes = bytes;
-    elements.known.assign(bytes.size(), 1);
-    if (impl->memory != nullptr) write(*impl, elements);
-    const bool is_long = p.in.choose(8) == 0;
-    if (is_long) bytes.push_back(0);
-    auto made = with_backend(given, [&](auto&... backend) {
-      return tenon::try_from_binary(bytes.data(), bytes.size(), sizes, type, backend...);
-    });
-    return p.add(is_long ? Error::InvalidArgument : Error::Ok, std::move(made), impl);
-  }
-  const int64_t limit = p.in.flip() ? tenon::kAllElements : p.any_number();
-  Error expected = Program::check_defined(source);
-  if (expected == Error::Ok && limit < 0) expected = Error::InvalidArgument;
-  if (expected == Error::Ok) expected = p.check_source(source);
-  std::vector<uint8_t> bytes;
-  Error got = Error::Ok;
-  try {
-    bytes = tenon::to_binary(source.tensor, limit);
-  } catch (const tenon::Exception& e) {
-    got = e.error();
-  }
-  if (!p.settle(expected, got)) return;
-  const Elements elements = read(*source.impl);
-  const auto count = static_cast<size_t>(std::min(limit, source.impl->numel()));
-  FUZZ_CHECK(bytes.size() == count * tenon::elementSize(elements.type));
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const bool is_bool = elements.type == ScalarType::Bool;
-    const unsigned char byte = is_bool && elements.bytes[i] != 0 ? 1 : elements.bytes[i];
-    FUZZ_CHECK(elements.known[i] == 0 || bytes[i] == byte);
-  }
-}
-
-/// The text is not looked at: that there is one, and that nothing else happens.
-inline void to_string_step(Program& p) {
-  Slot& source = p.any_slot();
-  const std::string text = tenon::to_string(source.tensor);
-  FUZZ_CHECK(!text.empty());
 }
 
 }  // namespace fuzz

@@ -44,18 +44,19 @@ struct Memory {
   Backend* reader = nullptr;   // who reads it; null for the host
 };
 
-/// A release that is to happen once: how often it was due, and how often it happened.
+/// How often a release was due, and how often it happened.
 struct Release {
   int due = 0;
   int done = 0;
 };
-/// The duty to release. It is due when the last holder drops it.
+/// The duty to release so many times. It is due when the last holder drops it.
 struct Duty {
-  explicit Duty(Release& of) : release(of) {}
+  explicit Duty(Release& of, int times = 1) : release(of), count(times) {}
   Duty(const Duty&) = delete;
   Duty& operator=(const Duty&) = delete;
-  ~Duty() { ++release.due; }
+  ~Duty() { release.due += count; }
   Release& release;
+  int count;
 };
 
 struct Borrow;

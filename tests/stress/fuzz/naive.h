@@ -29,26 +29,12 @@ struct NaiveType {
   int64_t number;  // of one number of it: a complex one has two
 };
 inline constexpr NaiveType kTypes[] = {
-    {tenon::ScalarType::Byte, 1, 1},
-    {tenon::ScalarType::Char, 1, 1},
-    {tenon::ScalarType::Short, 2, 2},
-    {tenon::ScalarType::Int, 4, 4},
-    {tenon::ScalarType::Long, 8, 8},
-    {tenon::ScalarType::Half, 2, 2},
-    {tenon::ScalarType::Float, 4, 4},
-    {tenon::ScalarType::Double, 8, 8},
-    {tenon::ScalarType::ComplexHalf, 4, 2},
-    {tenon::ScalarType::ComplexFloat, 8, 4},
-    {tenon::ScalarType::ComplexDouble, 16, 8},
-    {tenon::ScalarType::Bool, 1, 1},
-    {tenon::ScalarType::BFloat16, 2, 2},
-    {tenon::ScalarType::Float8_e5m2, 1, 1},
-    {tenon::ScalarType::Float8_e4m3fn, 1, 1},
-    {tenon::ScalarType::Float8_e5m2fnuz, 1, 1},
-    {tenon::ScalarType::Float8_e4m3fnuz, 1, 1},
-    {tenon::ScalarType::UInt16, 2, 2},
-    {tenon::ScalarType::UInt32, 4, 4},
-    {tenon::ScalarType::UInt64, 8, 8},
+#define TENON_FUZZ_TYPE(cpp_type, name)                                          \
+  {tenon::ScalarType::name, int64_t{sizeof(cpp_type)},                           \
+   tenon::isComplexType(tenon::ScalarType::name) ? int64_t{sizeof(cpp_type) / 2} \
+                                                 : int64_t{sizeof(cpp_type)}},
+    TENON_FORALL_SCALAR_TYPES(TENON_FUZZ_TYPE)
+#undef TENON_FUZZ_TYPE
 };
 /// Null for a number that is no type.
 inline const NaiveType* find_type(tenon::ScalarType type) {

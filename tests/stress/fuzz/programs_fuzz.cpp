@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The bytes are a program: steps over a small table of tensors, views, blobs and DLPack structs, on
 // all backends. After each step everything there is compared with a model.
-#include "fuzz/batch_steps.h"
 #include "fuzz/copy_steps.h"
 #include "fuzz/exchange_steps.h"
 #include "fuzz/make_steps.h"
@@ -100,7 +99,7 @@ constexpr Step kSteps[] = {
     {"view", &fuzz::view_step},
     {"share", &fuzz::share_step},
     {"drop", &fuzz::drop_step},
-    {"split", &fuzz::split_step},
+    {"view", &fuzz::view_step},
     {"resize", &fuzz::resize_step},
     {"resize", &fuzz::resize_step},
     {"reserve", &fuzz::reserve_step},
@@ -109,14 +108,14 @@ constexpr Step kSteps[] = {
     {"copy", &fuzz::copy_step},
     {"fill", &fuzz::fill_step},
     {"clone", &fuzz::clone_step},
-    {"join", &fuzz::join_step},
+    {"copy", &fuzz::copy_step},
     {"to_blob", &fuzz::to_blob_step},
     {"from_blob", &fuzz::from_blob_step},
     {"assign", &fuzz::assign_step},
     {"to_dlpack", &fuzz::to_dlpack_step},
     {"from_dlpack", &fuzz::from_dlpack_step},
-    {"binary", &fuzz::binary_step},
-    {"to_string", &fuzz::to_string_step},
+    {"to_blob", &fuzz::to_blob_step},
+    {"from_blob", &fuzz::from_blob_step},
     {"module", &fuzz::module_step},
     {"module", &fuzz::module_step},
     {"scope", &scope_step},

@@ -84,22 +84,15 @@ inline void view_step(Program& p) {
       if (which == 0) return finish(tenon::try_view(t, sizes));
       return finish_or_copy([&] { return tenon::try_reshape(t, sizes); });
     }
-    case 2: {
-      const int64_t first = any_dim(p);
-      const int64_t last = any_dim(p);
-      const auto n = static_cast<int64_t>(rank == 0 ? 1 : rank);
-      const bool fits = first >= -n && first < n && last >= -n && last < n;
-      expected = fits ? flattened(old, first < 0 ? first + n : first, last < 0 ? last + n : last)
-                      : refused(Error::OutOfBounds);
-      return finish_or_copy([&] { return tenon::try_flatten(t, first, last); });
-    }
+    case 2:
     case 3: {
       const int64_t dim = any_dim(p);
       const int64_t index = p.any_number();
       expected = selected(old, dim, index);
       return finish(tenon::try_select(t, dim, index));
     }
-    case 4: {
+    case 4:
+    case 5: {
       const int64_t dim = any_dim(p);
       const int64_t start = p.any_number();
       const int64_t end = p.any_number();
@@ -107,36 +100,15 @@ inline void view_step(Program& p) {
       expected = sliced(old, dim, start, end, step);
       return finish(tenon::try_slice(t, dim, start, end, step));
     }
-    case 5: {
-      const int64_t dim = any_dim(p);
-      const int64_t start = p.any_number();
-      const int64_t length = p.any_number();
-      expected = narrowed(old, dim, start, length);
-      return finish(tenon::try_narrow(t, dim, start, length));
-    }
-    case 6: {
-      const int64_t a = any_dim(p);
-      const int64_t b = any_dim(p);
-      expected = transposed(old, a, b);
-      return finish(tenon::try_transpose(t, a, b));
-    }
+    case 6:
     case 7: {
       const Vector dims = any_dims(p, rank);
       expected = permuted(old, dims);
       return finish(tenon::try_permute(t, dims));
     }
-    case 8: expected = squeezed(old); return finish(tenon::try_squeeze(t));
-    case 9: {
-      const int64_t dim = any_dim(p);
-      expected = squeezed(old, dim);
-      return finish(tenon::try_squeeze(t, dim));
-    }
-    case 10: {
-      if (rank >= 9) return;
-      const int64_t dim = any_dim(p);
-      expected = unsqueezed(old, dim);
-      return finish(tenon::try_unsqueeze(t, dim));
-    }
+    case 8:
+    case 9:
+    case 10:
     case 11: {
       if (rank >= 9) return;
       Vector sizes = old.sizes;
@@ -188,66 +160,6 @@ inline void share_step(Program& p) {
 inline void drop_step(Program& p) {
   if (p.in.choose(3) == 0) return p.drop(p.any_export());
   p.drop(p.any_slot());
-}
-
-/// split, chunk and unbind: views of all parts, of which some stay.
-inline void split_step(Program& p) {
-  using namespace tests::view_model;
-  Slot& source = p.any_slot();
-  const size_t which = p.in.choose(3);
-  const int64_t asked = p.any_number();
-  int64_t dim = any_dim(p);
-  const bool is_there = Program::check_defined(source) == Error::Ok;
-  const Shape none = shape_of(ScalarType::Byte, {}, {});
-  const Shape& old = is_there ? source.impl->shape : none;
-  const int64_t given = dim;
-  Error expected = Error::Ok;
-  Vector starts;
-  Vector lengths;
-  if (!is_there) {
-    expected = Error::InvalidState;
-  } else if (!wraps(dim, old.rank())) {
-    expected = Error::OutOfBounds;
-  } else {
-    const int64_t size = old.sizes[static_cast<size_t>(dim)];
-    int64_t length = which == 0 ? asked : 1;
-    int64_t count = -1;
-    if (which == 1) {
-      if (asked < 1) {
-        expected = Error::InvalidArgument;
-      } else if (asked > 64) {
-        return;
-      } else {
-        length = size == 0 ? 0 : (size + asked - 1) / asked;
-        if (size == 0) count = asked;
-      }
-    } else if (which == 0 && (asked < 0 || (asked == 0 && size != 0))) {
-      expected = Error::InvalidArgument;
-    }
-    if (which == 0 && size == 0) count = 1;
-    if (expected == Error::Ok) {
-      for (int64_t at = 0; count < 0 ? at < size : static_cast<int64_t>(starts.size()) < count;) {
-        starts.push_back(at);
-        lengths.push_back(std::min(length, size - at));
-        at += length;
-      }
-    }
-  }
-  auto parts = which == 0   ? tenon::try_split(source.tensor, asked, given)
-               : which == 1 ? tenon::try_chunk(source.tensor, asked, given)
-                            : tenon::try_unbind(source.tensor, given);
-  if (!p.settle(expected, parts.error())) return;
-  FUZZ_CHECK((*parts).size() == starts.size());
-  std::vector<std::shared_ptr<Impl>> impls;
-  for (size_t i = 0; i < starts.size(); ++i) {
-    const Expected part =
-        which == 2 ? selected(old, given, starts[i]) : narrowed(old, given, starts[i], lengths[i]);
-    FUZZ_CHECK(part.error == Error::Ok);
-    impls.push_back(view_of(source.impl, part.model));
-  }
-  for (size_t i = 0; i < impls.size() && i < 3; ++i) {
-    p.add(std::make_unique<Tensor>((*parts)[i]), impls[i]);
-  }
 }
 
 }  // namespace fuzz
