@@ -104,6 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::Input in(data, size);
   static const int descriptor = ::memfd_create("pte", MFD_CLOEXEC);
   Bytes bytes = programs[in.choose(programs.size())];
+  const Bytes exported = bytes;
   if (in.flip()) change(in, bytes);
   if (in.choose(4) == 0) bytes.resize(in.take<uint16_t>() % (bytes.size() + 16));
   // The file says how much memory the program plans to use, which may be gigabytes.
@@ -114,6 +115,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return describe(module);
   };
   const std::string said = describe_with(in_memory(bytes));
+  // An operator of missing.pte is missing.
+  FUZZ_CHECK(bytes != exported || said.find(" Ok\n") != said.npos || said == "forward NotFound\n");
   if (in.choose(8) != 0) return 0;
   FUZZ_CHECK(::ftruncate(descriptor, 0) == 0);
   FUZZ_CHECK(::pwrite(descriptor, bytes.data(), bytes.size(), 0) ==
