@@ -218,23 +218,7 @@ const ValueChange value_changes[] = {
                      .dim_order({0})
                      .dynamism(TensorShapeDynamism::DYNAMIC);
      }},
-    {"ValueSpec = another",
-     [](ProgramValues& v) {
-       v.spec = TensorSpec{{-1}, ScalarType::Float};
-     }},
-    {"Blob's fields",
-     [](ProgramValues& v) {
-       v.blob.sizes = {1, 1, 1, 1, 1, 1, 1, 4};
-       v.blob.strides = Dims(v.blob.sizes);
-     }},
     {"Result = an error", [](ProgramValues& v) { v.result = Error::NotFound; }},
-    {"Generator, seeds",
-     [](ProgramValues& v) {
-       v.generator = Generator(3);
-       manual_seed(4);
-       ignore{rand({5}, v.generator)};
-     }},
-    {"Dims", [](ProgramValues& v) { v.dims = {1, 2, 3, 4, 5, 6, 7, 8}; }},
     {"options",
      [](ProgramValues& v) {
        ignore{v.pool.init(BackendOptions{{"max_cached_bytes", 1000}})};

@@ -32,11 +32,7 @@ struct ProgramValues {
   tenon::EValue value;
   tenon::TensorPtr tensor;
   tenon::TensorPtrMaker maker;
-  tenon::ValueSpec spec;
-  tenon::Blob blob;
   tenon::Result<int64_t> result;
-  tenon::Generator generator;
-  tenon::Dims dims;
   tenon::PoolBackend& pool;
   tenon::TrackingBackend& tracker;
   tenon::ArenaBackend& arena;

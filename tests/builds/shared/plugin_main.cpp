@@ -358,9 +358,7 @@ void change_values(size_t count) {
     DeviceMemory device;
     {
       ProgramValues values{*ones({4}),          full({4}, 1, ScalarType::Float, kDynamic),
-                           for_blob(lent, {4}), TensorSpec{{4}, ScalarType::Float},
-                           Blob::of(lent, {4}), int64_t{1},
-                           Generator(1),        Dims{1},
+                           for_blob(lent, {4}), int64_t{1},
                            backends.pool,       backends.tracker,
                            backends.arena,      device};
       {
@@ -372,14 +370,10 @@ void change_values(size_t count) {
       kind = "values";
       EValue copy = values.value;
       copy = std::move(values.value);
-      CHANGE_CHECK(values.spec.check(*values.tensor) == Error::Ok);
       const TensorPtr made = std::move(values.maker).make_tensor_ptr();
       CHANGE_CHECK(made->numel() == 4);
-      CHANGE_CHECK(from_blob(values.blob)->numel() == 4);
       use(values.tensor);
       static_cast<void>(values.result.message());
-      static_cast<void>(rand({5}, values.generator));
-      values.dims.push_back(5);
       for (Backend* const backend : backends.all()) static_cast<void>(zeros({400}, *backend));
       static_cast<void>(backends.tracker.leak_report());
       CHANGE_CHECK(backends.tracker.write_chrome_trace("/dev/null") == Error::Ok);
@@ -407,7 +401,7 @@ int main(int argc, char** argv) {
     counts[1] = plugin.module_changes.size();
     counts[2] = plugin.value_changes.size();
   }
-  ODR_CHECK(counts[0] > 20 && counts[1] > 10 && counts[2] > 15);
+  ODR_CHECK(counts[0] > 20 && counts[1] > 10 && counts[2] > 10);
   drop_all_before_it_is_closed();
   if (is_kept) drop_after_it_is_closed();
   close_while_a_thread_has_its_tensors();

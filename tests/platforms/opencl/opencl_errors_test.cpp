@@ -41,10 +41,13 @@ TEST_CASE("opencl: bytes outside of an allocation are refused, with their addres
   CHECK_RETURNS(Error::InvalidArgument, "4 bytes at 0x1 are",
                 opencl().copy_to_host(host, reinterpret_cast<void*>(uintptr_t{1}), 4));
 
-  const auto beyond = view(memory, ScalarType::Float, ViewLayout{{5}, {6}, 1});  // to byte 104
-  const auto before = view(memory, ScalarType::Float, ViewLayout{{5}, {-1}, 3});
+  const Device device = opencl().device();
+  const ViewWithLists beyond{
+      memory.data() + 4, ScalarType::Float, device, {5}, {6}};  // to byte 104
+  const ViewWithLists before{memory.data() + 12, ScalarType::Float, device, {5}, {-1}};
   const float one = 1;
-  for (const auto& out : {beyond, before}) {
+  for (const ViewWithLists* const view : {&beyond, &before}) {
+    const TensorView& out = *view;
     CHECK_RETURNS(Error::InvalidArgument, words, opencl().constant(out, &one));
     CHECK_RETURNS(Error::InvalidArgument, words, opencl().iota(out, none));
     CHECK_RETURNS(Error::InvalidArgument, words, opencl().copy(out, out, CastMode::Checked));

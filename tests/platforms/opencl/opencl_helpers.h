@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of examples/opencl_backend share: the device, memory on it, naive strided reading.
+// What the tests of examples/opencl_backend share: the device, and memory on it.
 #pragma once
 
 #include <cstdint>
@@ -60,34 +60,5 @@ class Memory {
   void* data_;
   size_t nbytes_;
 };
-
-/// Sizes and strides in elements, with element 0 at an offset.
-struct ViewLayout {
-  std::vector<int64_t> sizes;
-  std::vector<int64_t> strides;
-  int64_t offset = 0;
-};
-
-inline tenon::TensorView view(void* memory, tenon::Device device, tenon::ScalarType type,
-                              const ViewLayout& layout) {
-  const auto size = static_cast<int64_t>(elementSize(type));
-  return {static_cast<char*>(memory) + layout.offset * size, type, device, layout.sizes,
-          layout.strides};
-}
-inline tenon::TensorView view(const Memory& memory, tenon::ScalarType type,
-                              const ViewLayout& layout) {
-  return view(memory.data(), opencl().device(), type, layout);
-}
-/// Of a temporary layout, whose lists the result keeps.
-inline tenon::ViewWithLists view(void* memory, tenon::Device device, tenon::ScalarType type,
-                                 ViewLayout&& layout) {
-  const auto size = static_cast<int64_t>(elementSize(type));
-  return {static_cast<char*>(memory) + layout.offset * size, type, device, layout.sizes,
-          layout.strides};
-}
-inline tenon::ViewWithLists view(const Memory& memory, tenon::ScalarType type,
-                                 ViewLayout&& layout) {
-  return view(memory.data(), opencl().device(), type, std::move(layout));
-}
 
 }  // namespace tests
