@@ -106,15 +106,6 @@ class SharedMemory(Case):
         shm.close()
         del again
 
-    @unittest.skipIf(sys.version_info >= (3, 13), "has track=False")
-    def test_without_the_document_s_line_the_tracker_removes_the_name(self):
-        tensor = self.create((3,), "int32", ())
-        done = run("shared_memory.SharedMemory(name).close()", self.name)
-        self.assertFalse(self.exists())
-        self.assertIn("leaked shared_memory", done.stderr)
-        m.fill(tensor, 5)  # the memory is there all the same
-        self.assertEqual(memoryview(tensor).tolist(), [5, 5, 5])
-
     def test_a_descriptor_goes_to_another_process(self):
         tensor, descriptor = m.shm_create(None, (2, 3), "int16", ())
         m.fill(tensor, 3)
