@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Builds the documentation's site and checks it: every link leads to a page and an anchor that exist, nothing
-is loaded from another host, the first page is small, its search knows each public class, function and macro, and
-each entry of its reference says something.
+is loaded from another host, the first page is small, its search knows each public class, function and macro,
+each entry of its reference says something, and pages have titles, not file names.
 
 usage: site.py REPOSITORY FOLDER
 """
@@ -72,9 +72,8 @@ def link_faults(pages):
                 yield f"{path}: {link} is not an anchor there"
 
 
-def searchable(text):
+def searchable(index):
     """The names of which the search's index knows."""
-    index = json.loads(re.search(r"Search\.setIndex\((.*)\)", text, re.DOTALL)[1])
     return {re.split(r"::|\s", entry[4])[-1] for entries in index["objects"].values() for entry in entries}
 
 
@@ -116,8 +115,9 @@ def main(arguments):
     if size > FIRST_PAGE:
         faults.append(f"the first page loads {size} bytes, more than {FIRST_PAGE}, in {', '.join(f.name for f in first)}")
     names = public_names(repository)
-    known = searchable((site / "searchindex.js").read_text(encoding="utf-8"))
-    faults += [f"the search does not find {name}" for name in sorted(names - known)]
+    index = json.loads(re.search(r"Search\.setIndex\((.*)\)", (site / "searchindex.js").read_text(encoding="utf-8"), re.DOTALL)[1])
+    faults += [f"the search does not find {name}" for name in sorted(names - searchable(index))]
+    faults += [f"the navigation shows a file's name: {title}" for title in index["titles"] if re.search(r"\.(?:h|md)$", title)]
     faults += reference_entries.faults(site)
     print("\n".join(faults))
     print(f"{len(pages)} pages, {len(names)} names, the first page loads {size} bytes, {len(faults)} faults")
