@@ -61,6 +61,7 @@ if [ -n "$all" ]; then
   need lintian lintian
   need x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64-posix
   need doxygen doxygen
+  need node nodejs
   need_pip
   # Those of the python3 that is found first; the package has Debian's.
   python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
@@ -320,7 +321,7 @@ else
     left_out=
     changed packaging arduino library.json pyproject.toml scripts/release.sh cmake CMakeLists.txt tests/builds/packages ||
       left_out+='|packages\.'
-    changed docs README.md scripts/site.sh tests/tools/docs || left_out+='|docs\.site$'
+    changed docs README.md scripts/site.sh tests/tools/docs || left_out+='|docs\.(site|search)$'
     changed src tests/builds/cxx_module || left_out+='|cxx_module\.import$'
     [ -z "$left_out" ] || rarely=(-E "^(${left_out#|})")
   fi
