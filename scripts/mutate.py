@@ -109,6 +109,7 @@ MORE_TESTS = {
     "module/outputs.h": ["tensor/kept_test.cpp"],
     "module/evalue.h": ["module/outputs_test.cpp", "module/module_test.cpp", "module/function_module_test.cpp"],
     "module/value_kind.h": ["module/evalue_test.cpp"],
+    "module/module.h": ["module/method_test.cpp"],
     "interop/runtimes/onnxruntime_values.h": ["interop/onnxruntime_test.cpp"],
     "kernels/element_plan.h": ["tensor/copy_test.cpp", "tensor/copy_overlap_test.cpp"],
     "kernels/random_plan.h": ["kernels/random_bounds_test.cpp", "tensor/random_test.cpp"],
