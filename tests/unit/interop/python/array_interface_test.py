@@ -8,9 +8,7 @@ import unittest
 import weakref
 
 import tenon_test_module as m
-from support import Case, CudaInterface, Devices, Producer
-
-HANDLE = 0x7fffdeadbeef1234  # of a stream: 64 bits
+from support import HANDLE, Case, CudaInterface, Devices, Producer
 
 
 class Export(Devices):

@@ -4,9 +4,7 @@
 import unittest
 
 import tenon_test_module as m
-from support import Devices, OldProducer, Producer
-
-HANDLE = 0x7fffdeadbeef1234  # of a stream: 64 bits
+from support import HANDLE, Devices, OldProducer, Producer
 
 
 class Gpu(Producer):

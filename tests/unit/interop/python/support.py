@@ -6,6 +6,7 @@ PYTHONPATH."""
 
 import ctypes
 import gc
+import importlib.util
 import os
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import tenon_test_module as m
 READ_ONLY = 1
 IS_COPIED = 2
 
+HANDLE = 0x7fffdeadbeef1234  # of a stream: 64 bits
+
 # The types, and the bytes of their elements.
 NAMES = {"float32": 4, "uint8": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float16": 2,
          "float64": 8, "complex32": 4, "complex64": 8, "complex128": 16, "bool": 1, "bfloat16": 2,
@@ -28,6 +31,14 @@ LONG = "l" if ctypes.sizeof(ctypes.c_long) == 8 else "q"
 FORMATS = {"float32": "f", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": LONG,
            "float16": "e", "float64": "d", "complex64": "Zf", "complex128": "Zd", "bool": "?",
            "uint16": "H", "uint32": "I", "uint64": LONG.upper()}
+# Those of ml_dtypes.
+SMALL = sorted(NAMES.keys() - FORMATS.keys() - {"complex32"})
+HAS_ML_DTYPES = importlib.util.find_spec("ml_dtypes") is not None
+
+
+def address(array):
+    """Of the memory of a NumPy array."""
+    return array.__array_interface__["data"][0]
 
 
 class Case(unittest.TestCase):

@@ -2,7 +2,6 @@
 """interop/python/tensor_array.h: __array__ and what else NumPy does for a tenon.Tensor; copies."""
 
 import copy
-import importlib.util
 import pickle
 import sys
 import unittest
@@ -11,15 +10,9 @@ from unittest import mock
 import numpy as np
 import tenon_test_module as m
 
-from support import FORMATS, NAMES, Case, Devices
+from support import FORMATS, HAS_ML_DTYPES, NAMES, SMALL, Case, Devices, address
 
-HAS_ML_DTYPES = importlib.util.find_spec("ml_dtypes") is not None
-SMALL = NAMES.keys() - FORMATS.keys() - {"complex32"}
-TYPES = list(FORMATS) + (sorted(SMALL) if HAS_ML_DTYPES else [])
-
-
-def address(array):
-    return array.__array_interface__["data"][0]
+TYPES = list(FORMATS) + (SMALL if HAS_ML_DTYPES else [])
 
 
 class Arrays(Case):

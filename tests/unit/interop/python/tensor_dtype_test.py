@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """interop/python/tensor_array.h: the dtype of a tenon.Tensor."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,10 +10,7 @@ from unittest import mock
 import numpy as np
 import tenon_test_module as m
 
-from support import FORMATS, NAMES, Case
-
-SMALL = NAMES.keys() - FORMATS.keys() - {"complex32"}
-HAS_ML_DTYPES = importlib.util.find_spec("ml_dtypes") is not None
+from support import FORMATS, HAS_ML_DTYPES, NAMES, SMALL, Case
 
 
 def without(*names):

@@ -9,9 +9,7 @@ import ml_dtypes
 import numpy as np
 import tenon_test_module as m
 
-from support import FORMATS, NAMES, Case
-
-SMALL = sorted(NAMES.keys() - FORMATS.keys() - {"complex32"})
+from support import NAMES, SMALL, Case
 
 
 def every(name):

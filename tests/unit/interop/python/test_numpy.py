@@ -6,11 +6,7 @@ import unittest
 import numpy as np
 import tenon_test_module as m
 
-from support import FORMATS, Case
-
-
-def address(array):
-    return array.__array_interface__["data"][0]
+from support import FORMATS, Case, address
 
 
 class Array(np.ndarray):
