@@ -102,7 +102,11 @@ class Import(Devices):
                 ({"stream": 0}, ValueError, "stream is 0, expected None, 1, 2 or a handle"),
                 ({"stream": -1}, ValueError, "stream is -1"),
                 ({"stream": "legacy"}, TypeError, ""), ({"stream": 1 << 64}, OverflowError, ""),
-                ({"typestr": "<f3"}, BufferError, "typestr"), ({"data": 4096}, BufferError, "data"),
+                ({"typestr": "<f3"}, BufferError, "typestr"), ({"typestr": ">f4"}, BufferError, "typ"),
+                ({"typestr": None}, TypeError, "no typestr"), ({"shape": None}, TypeError, "shape"),
+                ({"shape": (2, -3)}, ValueError, ""), ({"strides": (4,)}, ValueError, "length"),
+                ({"strides": (5, 4)}, BufferError, "multiple"), ({"data": None}, BufferError, "data"),
+                ({"data": 4096}, BufferError, "data"), ({"data": ("a", False)}, TypeError, ""),
                 ({"data": (0, False)}, ValueError, "null"),
                 ({"data": (address + 2, False), "shape": (1,)}, BufferError, "not aligned"),
                 ({"data": (address + 4, False)}, ValueError, "recording failed in check_memory")):

@@ -97,6 +97,12 @@ class Producers(Case):
             self.assertEqual(m.data_pointer(taken) == m.data_pointer(producer.tensor),
                              not wanted.get("copy"))
 
+    def test_the_stream_is_named_for_a_gpu_alone(self):
+        gpu = type("Gpu", (Producer,), {"__dlpack_device__": lambda self: (2, 0)})
+        producer = gpu(m.make((2,)))
+        m.take(producer)
+        self.assertEqual(producer.asked, [{"max_version": (1, 3), "stream": 1}])
+
     def test_a_legacy_answer_is_taken_too(self):
         for producer in (Producer(m.make((2,)), versioned=False), OldProducer(m.make((2,)))):
             for copy in (None, False):
