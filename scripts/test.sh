@@ -305,7 +305,7 @@ else
     -DCMAKE_FIND_ROOT_PATH="$nothing" -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
     -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_PACKAGE=ONLY \
     -DCatch2_DIR="$(dirname "$(dpkg -L catch2 | grep Catch2Config.cmake)")"
-  PATH=$programs run_tests alone -R '^consumer\.(find_package|add_subdirectory|vendored)$'
+  PATH=$programs run_tests alone -R '^consumer\.(find_package|add_subdirectory)$'
   wait "$fetching" || {
     tail -n 20 "$fetched" >&2
     fail "the partners could not be fetched; all of it is in $fetched"

@@ -52,8 +52,10 @@ TEST_CASE("contiguous: any other becomes a row-major copy that owns its memory")
   CHECK(ownership(t) == Ownership::Owned);
   CHECK(is_aligned(t, 64));
   CHECK(values<int32_t>(t) == Ints{1, 4, 2, 5, 3, 6});
-  int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-  ATEN_LACKS(CHECK(values<int32_t>(contiguous(flip(from_blob(data, {3}), {0}))) == Ints{2, 1, 0});)
+#if !TENON_ATEN_MODE
+  int32_t data[] = {0, 1, 2};
+  CHECK(values<int32_t>(contiguous(flip(from_blob(data, {3}), {0}))) == Ints{2, 1, 0});
+#endif
 }
 
 TEST_CASE(
