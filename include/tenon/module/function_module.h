@@ -147,23 +147,27 @@ Error make_function(Stored<Function>& made, BackendState* metadata_backend, std:
 
 /// A module whose methods are callables of this program.
 ///
-/// A callable takes the inputs, as a Span<const EValue> or a const std::vector<EValue>&, and
-/// returns a std::vector<EValue>, anything that converts to one EValue, or a Result of either. Or
-/// it writes to its outputs: `f(Span<const EValue> inputs, Span<EValue> outputs)` returns nothing
-/// or an Error. Each of `outputs` is the tensor that was set; else, if the spec gives all sizes or
-/// max_sizes, a tensor of the maximum size, to be resized; else None, to be assigned. A set tensor
-/// that shares memory with an input or an earlier set output is replaced by a copy, which is copied
-/// back. Without specs of outputs (`{}` means no outputs) set_output() determines their number.
-/// This form needs no heap: with an ArenaBackend, run() takes all memory, outputs too, from the
-/// arena.
+/// A callable is one of these:
+///
+///     std::vector<EValue> f(Span<const EValue> inputs);  // or one EValue, or a Result of either
+///     Error f(Span<const EValue> inputs, Span<EValue> outputs);  // or void: writes its outputs
+///
+/// The first may take a const std::vector<EValue>& too, and return anything that converts to an
+/// EValue. In the second each of `outputs` is the tensor that was set; else, if the spec gives all
+/// sizes or max_sizes, a tensor of the maximum size, to be resized; else None, to be assigned. A
+/// set tensor that shares memory with an input or an earlier set output is replaced by a copy,
+/// which is copied back. Without specs of outputs (`{}` means no outputs) set_output() determines
+/// their number. This form needs no heap: with an ArenaBackend, run() takes all memory, outputs
+/// too, from the arena.
 ///
 /// A callable may run and add other methods of the module.
 ///
 /// Ownership: owns the callables. With `memory`, outputs are made in that backend's memory and, if
 /// it keeps metadata, the callables and the module's state too; the backend must outlive the
-/// module. Always on the heap: names longer than a Text or a NameList holds inline, shapes of more
-/// dimensions than TENON_INLINE_DIMS, and texts and lists in EValues. The next run reuses an output
-/// that the module made, unless it is still shared.
+/// module. Without `memory`, outputs are made on the heap, in a BackendScope too. Always on the
+/// heap: names longer than a Text or a NameList holds inline, shapes of more dimensions than
+/// TENON_INLINE_DIMS, and texts and lists in EValues. The next run reuses an output that the module
+/// made, unless it is still shared.
 /// Errors: as Module's; a callable's exception becomes its error code, or Internal. The
 /// constructors raise InvalidArgument (a spec that cannot be met), OutOfMemory, and an error for
 /// what moving the callable throws.
@@ -174,6 +178,10 @@ class TENON_EXPORT FunctionModule final : public Module {
   template <class F>
   using IfCallable =
       std::enable_if_t<detail::writes_outputs_v<F> || detail::returns_outputs_v<F>, int>;
+  template <class F>
+  using IfMistaken = std::enable_if_t<!detail::writes_outputs_v<F> &&
+                                          !detail::returns_outputs_v<F> && !detail::is_backend_v<F>,
+                                      int>;
   template <class B>
   using IfBackend = std::enable_if_t<detail::is_backend_v<B>, int>;
 
@@ -203,6 +211,9 @@ class TENON_EXPORT FunctionModule final : public Module {
   FunctionModule(F f, ValueSpecs inputs, ValueSpecs outputs, B& memory) : FunctionModule(memory) {
     add_forward(std::move(f), inputs, outputs);
   }
+  template <class CallableNeedsSpanOfEValue, IfMistaken<CallableNeedsSpanOfEValue> = 0>
+  explicit FunctionModule(const CallableNeedsSpanOfEValue&, ValueSpecs = none, ValueSpecs = none)
+      TENON_MISTAKE("a callable takes Span<const EValue>, or it and Span<EValue>");
 
   /// Adds a method, with specs as in the constructors.
   /// Errors: InvalidArgument (the name exists, or has a null character inside; a spec that cannot

@@ -117,11 +117,6 @@ TENON_TEMPLATE_INLINE Error deliver(const Tensor& from, Tensor& to) noexcept {
   return copy_output(from, to);
 }
 
-/// The backend for new tensors: `memory`, or if null the thread's default.
-inline Device device_of(const Backend* memory) noexcept {
-  return memory != nullptr ? memory->device() : default_backend().device();
-}
-
 /// Whether the tensor is defined, and no other handle or view shares it.
 inline bool is_unshared(const Tensor& tensor) noexcept {
   if (!tensor.defined() || tensor.use_count() != 1 || is_borrowed(resizable(tensor)) ||
@@ -170,7 +165,7 @@ Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
 /// Threads: as for Module. An output that other threads hold is reused only after they drop it.
 class Outputs {
  public:
-  /// Makes tensors in `memory`; if null, in the thread's default backend.
+  /// Makes tensors in `memory`; if null, on the heap: a BackendScope's arena may go before them.
   explicit Outputs(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
   /// How many outputs there are, as far as is known.
@@ -247,14 +242,15 @@ class Outputs {
   Error make(size_t i, const ValueSpec& spec, ArrayRef<DimOrderType> dim_order = {}) noexcept {
     values_[i] = EValue();
     if (!spec.is_described || spec.tensor.type == tenon::ScalarType::Undefined ||
-        spec.tensor.device != detail::device_of(memory_) || detail::is_open(spec.tensor)) {
+        spec.tensor.device != (memory_ != nullptr ? memory_->device() : Device()) ||
+        detail::is_open(spec.tensor)) {
       return Error::Ok;
     }
     Dims sizes = spec.tensor.sizes;
     TENON_TRY(detail::check_dims("sizes", sizes));
     const Dims order(dim_order);
     detail::CreateOptions opts(detail::own_type(spec.tensor.type), TensorShapeDynamism::STATIC);
-    opts.backend = detail::null_if_heap(memory_ != nullptr ? memory_ : &default_backend());
+    opts.backend = detail::null_if_heap(memory_);
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (sizes[d] >= 0) continue;
       sizes[d] = detail::limit_of(spec.tensor, d);

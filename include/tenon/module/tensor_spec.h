@@ -16,7 +16,7 @@ using EValues = detail::ListArg<EValue>;
 struct TensorSpec {
   /// -1: any size.
   Dims sizes = {};
-  /// Undefined: any dtype.
+  /// Float unless given. Undefined: any dtype.
   ScalarType type = ScalarType::Float;
   /// The dimensions' names, for messages; as many as sizes, or none.
   detail::NameList names = {};

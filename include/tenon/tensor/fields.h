@@ -142,7 +142,7 @@ TENON_TEMPLATE_INLINE Error check_cast(ScalarType from, ScalarType to,
   TENON_TRY(check_type(to));
   if (mode != CastMode::Checked) return Error::Ok;
   return fail(Error::InvalidType, "values of ", from, " cannot be cast to ", to,
-              " here: convert explicitly with to(t, ScalarType::", to, ", CastMode::Truncate)");
+              " here: give a CastMode, as in to(t, ScalarType::", to, ", CastMode::Saturate)");
 }
 
 TENON_COLD inline Error fail_no_memory(size_t nbytes) noexcept {

@@ -937,6 +937,15 @@ tenon::Error f(tenon::Module& m) {
 }
 #endif
 
+// A module's function is not called with its inputs one by one.
+// callable_of_tensors: CallableNeedsSpanOfEValue = |takes Span<const EValue>
+#if defined(callable_of_tensors)
+#include <tenon/module/function_module.h>
+GOOD(auto f = [](tenon::Span<const tenon::EValue> in) { return in[0]; };)
+BAD(auto f = [](tenon::Tensor image) { return image; };)
+tenon::FunctionModule module(f, tenon::TensorSpec{{2}});
+#endif
+
 // For what describes a tensor too.
 // print_sizes: NeedsTenonOstreamHeader|include <tenon/ostream.h>, or print to_string
 #if defined(print_sizes)

@@ -199,8 +199,8 @@ TEST_CASE("assign, copy_to: what does not fit is refused, and neither side chang
   check_blob(Error::InvalidType, "the blob's dtype is Undefined", t, Blob{foreign, {2, 3}});
   const Blob floats{foreign, {2, 3}, {}, ScalarType::Float};
   check_blob(Error::InvalidType,
-             "values of Float cannot be cast to Int here: convert explicitly with to(t, "
-             "ScalarType::Int, CastMode::Truncate)",
+             "values of Float cannot be cast to Int here: give a CastMode, as in to(t, "
+             "ScalarType::Int, CastMode::Saturate)",
              t, floats, kAssign);
   CHECK(can_assign(t, floats, CastMode::Truncate));
   check_blob(Error::InvalidType, "values of Float cannot be cast to Int", make_tensor({1.0f, 2.0f}),

@@ -211,6 +211,20 @@ TEST_CASE(
          FunctionModule(add, {kPair, kPair}, kPair, small));
 }
 
+TEST_CASE("FunctionModule: without a backend its outputs outlive the scope of a run") {
+  FunctionModule module(add, {kPair, kPair}, kPair);
+  alignas(64) unsigned char buffer[4096];
+  Tensor first;
+  {
+    ArenaBackend arena(buffer, sizeof buffer);
+    const BackendScope scope(arena);
+    REQUIRE(module.run("forward", {pair(1, 2), pair(3, 4)}) == Error::Ok);
+    first = module.get_output()->toTensor();
+    CHECK(arena.used() == 0);
+  }
+  CHECK(item(first, 1) == 6.0f);
+}
+
 // A promise of docs/guarantees.md.
 TEST_CASE("FunctionModule: a writing callable gets a copy of a set output that is an input") {
   alignas(64) static unsigned char buffer[1 << 14];

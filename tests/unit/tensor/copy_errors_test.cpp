@@ -120,8 +120,8 @@ TEST_CASE("copy_: casts that canCast forbids are refused by default and named") 
     const char* words;
   } cases[] = {
       {ints, floats,
-       "values of Float cannot be cast to Int here: convert explicitly with to(t, "
-       "ScalarType::Int, CastMode::Truncate)"},
+       "values of Float cannot be cast to Int here: give a CastMode, as in to(t, "
+       "ScalarType::Int, CastMode::Saturate)"},
       {floats, *zeros({3}, ScalarType::ComplexFloat),
        "values of ComplexFloat cannot be cast to Float"},
       {*zeros({3}, ScalarType::Bool), ints, "values of Int cannot be cast to Bool"},
