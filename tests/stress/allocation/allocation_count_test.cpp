@@ -400,6 +400,26 @@ TEST_CASE("allocations: a forward takes the vector of its outputs, a run takes 0
   ALLOCATES(1, module.forward({x}));
   ALLOCATES(0, module.run("forward", x) == Error::Ok);
   ALLOCATES(0, module.get_output());
+
+  // docs/module.md, "What a run allocates"
+  const auto write = [](Span<const EValue>, Span<EValue> out) {
+    return fill_(out[0].toTensor(), 1);
+  };
+  FunctionModule writes(write, {ValueKind::Tensor}, TensorSpec{{1, 3}});
+  CHECK(writes.run(x).ok());
+  ALLOCATES(0, writes.run(x));
+  ALLOCATES(1, writes.forward(x));
+  if (tests::heap_is_counted()) {  // ALLOCATES would refuse a block that the module keeps
+    const Tensor held = writes.run(x).value();
+    tests::start_counting();
+    CHECK(writes.run("forward", x) == Error::Ok);
+    tests::stop_counting();
+    CHECK(tests::allocations() == 1);
+  }
+  alignas(64) static unsigned char buffer[1 << 12];
+  ArenaBackend arena(buffer, sizeof buffer);
+  FunctionModule in_arena(write, {ValueKind::Tensor}, TensorSpec{{1, 3}}, arena);
+  ALLOCATES(0, in_arena.run("forward", x) == Error::Ok);
 }
 
 // A promise of docs/guarantees.md.
