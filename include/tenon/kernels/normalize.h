@@ -56,7 +56,7 @@ struct Normalize {
   detail::FloatList mean = {};
   /// One nonzero value for each channel, or one for all; empty means 1.
   detail::FloatList stddev = {};
-  /// The destination's channel dimension; negative counts from the end.
+  /// The destination's channel dimension, 0 unless set; negative counts from the end.
   int64_t dim = 0;
 };
 
