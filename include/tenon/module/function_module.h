@@ -147,18 +147,16 @@ Error make_function(Stored<Function>& made, BackendState* metadata_backend, std:
 
 /// A module whose methods are callables of this program.
 ///
-/// A callable is one of these:
+/// A callable has one of the two forms below. The first may take a const std::vector<EValue>& too,
+/// and return anything that converts to an EValue. In the second each of `outputs` is the tensor
+/// that was set; else, if the spec gives all sizes or max_sizes, a tensor of the maximum size, to
+/// be resized; else None, to be assigned. A set tensor that shares memory with an input or an
+/// earlier set output is replaced by a copy, which is copied back. Without specs of outputs (`{}`
+/// means no outputs) set_output() determines their number. This form needs no heap: with an
+/// ArenaBackend, run() takes all memory, outputs too, from the arena.
 ///
 ///     std::vector<EValue> f(Span<const EValue> inputs);  // or one EValue, or a Result of either
 ///     Error f(Span<const EValue> inputs, Span<EValue> outputs);  // or void: writes its outputs
-///
-/// The first may take a const std::vector<EValue>& too, and return anything that converts to an
-/// EValue. In the second each of `outputs` is the tensor that was set; else, if the spec gives all
-/// sizes or max_sizes, a tensor of the maximum size, to be resized; else None, to be assigned. A
-/// set tensor that shares memory with an input or an earlier set output is replaced by a copy,
-/// which is copied back. Without specs of outputs (`{}` means no outputs) set_output() determines
-/// their number. This form needs no heap: with an ArenaBackend, run() takes all memory, outputs
-/// too, from the arena.
 ///
 /// A callable may run and add other methods of the module.
 ///
