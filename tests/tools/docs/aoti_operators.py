@@ -89,7 +89,7 @@ def lists(declared_names, defined_names):
         for header, functions in sorted(by_header.items()):
             one = kind.startswith("c/") and header == "aoti_shim.h"
             lines += entry(f"`{header}`", [f"{len(functions)}, all that models call without a kernel"] if one else functions)
-        lines += ["", "Those for these are not provided:", ""]
+        lines += ["", "The functions for the following are not provided:", ""]
         for reason, functions in sorted(by_reason.items()):
             lines += entry(reason, functions)
         lines.append("")
