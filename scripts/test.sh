@@ -315,22 +315,28 @@ else
   options+=(-DTENON_REQUIRE_PARTNERS=ON -DTENON_PARTNERS_DIR="$partners")
   # It takes a quarter of the time of GNU ld, which the builds above have, and no cache spares linking.
   for kind in EXE SHARED MODULE; do options+=("-DCMAKE_${kind}_LINKER_FLAGS=-fuse-ld=lld"); done
-  # Each night, and when their files changed.
-  rarely=()
+  # What takes long and seldom breaks is built each night, and here when its files changed.
+  unchanged=cross # folders of tests
+  unchanged_tests=()
   if [ -z "$nightly" ]; then
-    left_out=
     changed packaging arduino library.json pyproject.toml scripts/release.sh cmake CMakeLists.txt tests/builds/packages ||
-      left_out+='|packages\.'
-    changed docs README.md scripts/site.sh tests/tools/docs || left_out+='|docs\.(site|search)$'
-    changed src tests/builds/cxx_module || left_out+='|cxx_module\.import$'
-    [ -z "$left_out" ] || rarely=(-E "^(${left_out#|})")
+      unchanged+='|packages'
+    changed include/tenon/interop/runtimes 'include/tenon/interop/*aoti*' 'include/tenon/interop/torch_stable*' \
+      tests/unit/interop/runtimes 'tests/unit/interop/*aoti*' 'tests/unit/interop/torch_stable*' ||
+      unchanged+='|interop/runtimes/(aoti|torch_stable)[a-z_]*'
+    changed examples || extent+=(-DTENON_BUILD_EXAMPLES=OFF)
+    names=
+    changed docs README.md scripts/site.sh tests/tools/docs || names+='|docs\.(site|search)$'
+    changed src tests/builds/cxx_module || names+='|cxx_module\.import$'
+    [ -z "$names" ] || unchanged_tests=(-E "^(${names#|})")
+    step "left out, as unchanged: $unchanged ${unchanged_tests[*]} ${extent[*]}"
   fi
-  build gcc --preset gcc "${options[@]}" "${extent[@]}"
-  run_tests gcc "${rarely[@]}"
+  build gcc --preset gcc "${options[@]}" "${extent[@]}" -DTENON_TESTS=".;$(folders_but_for "$unchanged")"
+  run_tests gcc "${unchanged_tests[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
-    # What is not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for 'accessor|budgets|clang|compile|consumer|cross|cxx_module|debugger|docs|embedded|fast_math|odr|packages|partner_headers|portable|registers|structure|weight')"
+    # What is about memory and threads, not about the compiler's work, packages, weight and the documentation's code.
+    sanitized=".;$(folders_but_for "$unchanged|"'accessor|budgets|clang|compile|consumer|cxx_module|debugger|docs|embedded|fast_math|layouts|no_error_text|no_heap|odr|opencl|packages|partner_headers|portable|registers|shared|structure|warnings|weight')"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${extent[@]}"
