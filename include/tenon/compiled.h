@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Declares the large functions that the library tenon::compiled contains; its source file defines
-// TENON_COMPILING. Empty without TENON_COMPILED, which linking to tenon::compiled defines. The
-// library's options decide whether they use OpenMP. The library is built in plain mode with
-// exceptions and error texts. Files in another mode have another inline namespace and compile the
-// functions themselves.
+// TENON_COMPILING. This header is empty without TENON_COMPILED, which the target tenon::compiled
+// defines. The large functions use OpenMP if the library was built with it. The library is built in
+// plain mode with exceptions and error texts. Files in another mode have another inline namespace
+// and compile the functions themselves.
 #pragma once
 
 #include "tenon/backend/copy_between.h"
@@ -16,8 +16,8 @@
 #include "tenon/tensor/make.h"
 #include "tenon/tensor/resize.h"
 
-/// TENON_COMPILED: the large functions are declared, not defined: the program links to
-/// tenon::compiled, which defines this macro.
+/// TENON_COMPILED: the large functions are declared, not defined. The target tenon::compiled
+/// defines this macro, and its library contains these functions.
 #if defined(TENON_COMPILING) || \
     (defined(TENON_COMPILED) && TENON_HAS_EXCEPTIONS && TENON_ERROR_TEXT && !TENON_ATEN_MODE)
 #if defined(TENON_COMPILING)

@@ -4,7 +4,7 @@
 
 #if defined(TENON_IS_SINGLE_HEADER)
 #error "tenon.hpp is included too: make it with this header (--with), or use the folder alone"
-#include <the folder include/tenon beside tenon.hpp>  // not there, which ends the compilation
+#include <the folder include/tenon beside tenon.hpp>  // no such file: ends the compilation
 #endif
 
 #include <cstddef>  // defines __GLIBCXX__ and _LIBCPP_VERSION, for the thread check below
@@ -32,12 +32,12 @@
 #endif
 #if TENON_CPLUSPLUS < 201703L
 #error "tenon: needs C++17 or later, such as -std=c++17"
-#include <tenon needs C++17>  // not there, which ends the compilation
+#include <tenon needs C++17>  // no such file: ends the compilation
 #endif
 
 #if defined(Bool) || defined(None)
 #error "tenon: <X11/Xlib.h> defines Bool and None: include tenon before it, or #undef them"
-#include <tenon before X11/Xlib.h, or undef Bool and None>  // not there, which ends the compilation
+#include <tenon before X11/Xlib.h, or undef Bool and None>  // no such file: ends the compilation
 #endif
 
 /// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: the version. The only place:
@@ -72,15 +72,16 @@
 #endif
 
 /// TENON_CHECKED: checks each index of an accessor, and the library's own state, in release builds
-/// too. Without NDEBUG they are checked anyway.
+/// too. Without NDEBUG both are checked anyway.
 #if defined(TENON_CHECKED) || !defined(NDEBUG)
 #define TENON_IS_CHECKED 1
 #else
 #define TENON_IS_CHECKED 0
 #endif
 
-// Marks a parameter, or after a member function's qualifiers the object, that the result refers to.
-// Clang warns if the result outlives a temporary there. GCC lacks the attribute.
+// Says that the result refers to a parameter or, after a member function's qualifiers, to the
+// object. Clang warns if the result outlives such a parameter or object that is a temporary. GCC
+// lacks the attribute.
 #if TENON_PORTABLE
 #define TENON_LIFETIMEBOUND
 #elif __has_cpp_attribute(clang::lifetimebound)
@@ -102,9 +103,9 @@
 #define TENON_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TENON_RESTRICT __restrict
 #endif
-// As TENON_ALWAYS_INLINE, for functions that use instructions of their caller's target. gnu_inline:
-// GCC emits no out-of-line copy, which the baseline could not compile (-finstrument-functions,
-// -fkeep-inline-functions).
+// The same as TENON_ALWAYS_INLINE, for functions that use instructions of their caller's target.
+// gnu_inline: GCC emits no out-of-line copy, which it could not compile for the baseline
+// (-finstrument-functions, -fkeep-inline-functions).
 #if defined(__clang__) || TENON_PORTABLE
 #define TENON_INLINE_IN_TARGET TENON_ALWAYS_INLINE
 #else
@@ -146,13 +147,13 @@
 // TENON_VECTORIZE: vectorises a function's loops at -O2, as Clang does, but not at -Os.
 // TENON_VECTORIZE_EXACT: also never fuses a * b + c, even with -ffast-math, so that results are the
 // same everywhere; for Clang, TENON_NO_CONTRACTION in the function does that. GCC inlines only
-// always-inline functions into these. TENON_CALLS_ALIKE: for calls through a function type with
-// other parameter types of the same layout, as in C.
+// always-inline functions into these. TENON_CALLS_ALIKE: for a function that calls others through a
+// function type whose parameter types differ but have the same layout, as C code does.
 #if TENON_PORTABLE
 #define TENON_VECTORIZE
 #define TENON_VECTORIZE_EXACT
 #if defined(__clang__)
-#define TENON_NO_CONTRACTION _Pragma("STDC FP_CONTRACT OFF")  // of standard C
+#define TENON_NO_CONTRACTION _Pragma("STDC FP_CONTRACT OFF")  // standard C's pragma
 #else
 #define TENON_NO_CONTRACTION
 #endif
@@ -199,16 +200,16 @@
 #define TENON_HAS_FLOAT16 0
 #endif
 
-// A function of one element, shared by host and CUDA kernels.
+// For functions of one element that the host's and CUDA's kernels share.
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define TENON_HOST_DEVICE __host__ __device__
 #else
 #define TENON_HOST_DEVICE
 #endif
 
-/// TENON_MARKS_FREE_MEMORY=0: needed in all files of a program if only some are compiled with
-/// AddressSanitizer. With it, free memory is otherwise marked, so that its use is reported:
-/// docs/debugging.md.
+/// TENON_MARKS_FREE_MEMORY=0: set it in all files of a program if only some of them are compiled
+/// with AddressSanitizer. By default, files that are compiled with it mark free memory, so that
+/// each use of free memory is reported: docs/debugging.md.
 #if !defined(TENON_MARKS_FREE_MEMORY)
 #if TENON_PORTABLE
 #define TENON_MARKS_FREE_MEMORY 0
@@ -233,7 +234,8 @@
 #endif
 
 // Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
-// Clang prints the advice; GCC the declaration, hence the names of template parameters.
+// Clang prints the advice. GCC prints the declaration, so the names of its template parameters say
+// what is wrong.
 #if defined(__clang__) && !TENON_PORTABLE
 #define TENON_MISTAKE(advice) __attribute__((unavailable(advice)))
 #else
@@ -271,8 +273,8 @@
 // values do not link.
 
 /// TENON_BARE_METAL=1: a failure ends in a trap after the failure handler, and nothing is printed:
-/// newlib's abort() and stdio take 3 KB, and malloc. The default where the compiler knows of no
-/// operating system.
+/// newlib's abort() and stdio would take 3 KB, and call malloc. The default where the compiler
+/// knows of no operating system.
 #if !defined(TENON_BARE_METAL)
 #if defined(__unix__) || defined(__APPLE__) || defined(_WIN32) || defined(__wasm__)
 #define TENON_BARE_METAL 0
@@ -284,11 +286,11 @@
 /// TENON_HAS_THREADS=0: the default where the standard library was built without threads, as
 /// newlib's libstdc++ for bare metal is. Reference counts are plain integers, locks do nothing,
 /// <atomic> is not included, and per-thread state such as the last error exists once: thread_local
-/// would call malloc, and atomic read-modify-write operations may not link. Interrupt handlers then
-/// use no tensors that other code uses.
+/// would call malloc, and atomic read-modify-write operations may not link. Interrupt handlers must
+/// then not use tensors that other code uses.
 ///
-/// TENON_HAS_THREADS=1 makes tenon's own state per thread; handles still must not be copied or
-/// dropped by two tasks at once, since std::shared_ptr counts as the standard library was built.
+/// TENON_HAS_THREADS=1 makes tenon's own state per thread; two tasks still must not copy or drop
+/// handles at once: in a standard library without threads, std::shared_ptr's counts are not atomic.
 #if !defined(TENON_HAS_THREADS)
 #if defined(__GLIBCXX__) && !defined(_GLIBCXX_HAS_GTHREADS)
 #define TENON_HAS_THREADS 0
@@ -307,10 +309,10 @@
 #endif
 
 /// TENON_HEAP=0: the library calls no malloc. Tensors are then made in an arena, or another backend
-/// that keeps metadata. The error OutOfMemory, "no heap: TENON_HEAP is 0", is given by all other
-/// tensors and handles, their exports, lists of more dimensions than TENON_INLINE_DIMS, deleters
-/// larger than four pointers (which run at once), copies through a temporary, and functions that
-/// return lists of tensors, such as split().
+/// that keeps metadata. Everything else that needs the heap fails with OutOfMemory, "no heap:
+/// TENON_HEAP is 0": other tensors and handles, their exports, lists of more dimensions than
+/// TENON_INLINE_DIMS, deleters larger than four pointers (which run at once), copies through a
+/// temporary, and functions that return lists of tensors, such as split().
 ///
 /// Functions that return a std::string or a std::vector, such as to_string(), and BackendOptions,
 /// still take memory from operator new. libstdc++'s shared_ptr and virtual destructors refer to
@@ -330,9 +332,9 @@
 #endif
 
 /// TENON_DATA_ALIGNMENT: the alignment of data that a tensor owns, in bytes. 64: a cache line, and
-/// an AVX-512 register. On bare metal 16, the widest vector register, as in TensorFlow Lite Micro.
-/// A larger value only costs RAM, but DMA buffers on a core with a data cache need it: 32 on a
-/// Cortex-M7. Write plain digits.
+/// an AVX-512 register. On bare metal 16: the widest vector register, and what TensorFlow Lite
+/// Micro uses. A larger value only costs RAM, but DMA buffers on a core with a data cache need it:
+/// 32 on a Cortex-M7. Write plain digits.
 #if !defined(TENON_DATA_ALIGNMENT)
 #if TENON_BARE_METAL
 #define TENON_DATA_ALIGNMENT 16
@@ -352,7 +354,7 @@
 #define TENON_HAS_SINGLE_THREADED 0
 #endif
 
-// With OpenMP, threads share large fills and copies.
+// With OpenMP, several threads share large fills and copies.
 #if defined(_OPENMP)
 #define TENON_HAS_OPENMP 1
 #else
@@ -426,9 +428,9 @@
 #define TENON_BEGIN_VALUES \
   namespace tenon {        \
   inline namespace TENON_VALUE_NAMESPACE {
-// A mangled name has the types of parameters, not the type that a function returns or a variable
-// has. The tag adds the namespace there. TENON_DETAIL_RAISES marks members of value types that may
-// raise: without exceptions they have another name.
+// A mangled name contains the types of a function's parameters, but not its return type, nor a
+// variable's type. The tag adds the namespace to such names. TENON_DETAIL_RAISES marks members of
+// value types that may raise: without exceptions they have another name.
 #if TENON_PORTABLE
 #define TENON_DETAIL_RAISES
 #else
@@ -444,7 +446,8 @@ inline namespace TENON_ABI_NAMESPACE TENON_DETAIL_TAG(TENON_ABI_NAMESPACE) {}
 #endif
 }  // namespace tenon
 #endif
-// Here for core/error.h and fwd.h: GCC warns if a second declaration has the attribute.
+// Declared here for both core/error.h and fwd.h: GCC warns if a second declaration has the
+// attribute.
 TENON_BEGIN_VALUES
 enum class [[nodiscard]] Error : uint8_t;
 TENON_END_NAMESPACE

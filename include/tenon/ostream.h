@@ -20,17 +20,18 @@ TENON_BEGIN_NAMESPACE
 inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
   return out << to_string(tensor);
 }
-/// Prints the tensor, not the pointer. Not a template, so that it wins over C++20's for unique_ptr.
+/// Prints the tensor, not the pointer. Not a template, so that it wins over C++20's operator<< for
+/// unique_ptr.
 inline std::ostream& operator<<(std::ostream& out, const TensorPtr& tensor) {
   return out << to_string(tensor);
 }
 #endif
 
-/// "InvalidArgument".
+/// Prints the name, such as "InvalidArgument".
 inline std::ostream& operator<<(std::ostream& out, Error error) { return out << toString(error); }
 
-/// The text of the value in error messages: "Float", "cuda:1", "0.5", "1 + 2i". Templates, here and
-/// for Dims below, since many printable types convert to these types.
+/// Prints the value as error texts do: "Float", "cuda:1", "0.5", "1 + 2i". Templates, here and for
+/// Dims below, since many printable types convert to these types.
 template <class T, std::enable_if_t<std::is_same_v<T, own::ScalarType> ||
                                         std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar>,
                                     int> = 0>
@@ -56,7 +57,7 @@ void put_number(std::ostream& out, std::streamsize width, const T& value) {
 
 }  // namespace detail
 
-/// "(1,2)". The stream's format and width apply to each part.
+/// Prints "(1,2)". The stream's format and width apply to each part.
 /// Source: std::complex.
 template <class T>
 std::ostream& operator<<(std::ostream& out, const own::complex<T>& value) {
@@ -68,7 +69,8 @@ std::ostream& operator<<(std::ostream& out, const own::complex<T>& value) {
   return out << ')';
 }
 
-/// "{2, 3}": a span of any element type. The stream's format and width apply to each number.
+/// Prints a span of any element type, such as "{2, 3}". The stream's format and width apply to each
+/// number.
 template <class T, std::enable_if_t<detail::is_element_v<T>, int> = 0>
 std::ostream& operator<<(std::ostream& out, Span<T> values) {
   const std::streamsize width = out.width(0);

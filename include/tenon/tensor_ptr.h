@@ -2,8 +2,8 @@
 // Tensors over the caller's memory and values, with views, resizing, clones and copies: enough for
 // many programs, and faster to compile than tenon.h, which includes it.
 //
-// Does not promise creators such as zeros(), random numbers, cat(), lists of tensors, printing,
-// Blob and DLPack. Even with TENON_COMPILED each file compiles the large functions that it uses.
+// For creators such as zeros(), random numbers, cat(), lists of tensors, printing, Blob and DLPack
+// include tenon.h. Even with TENON_COMPILED each file compiles the large functions that it uses.
 #pragma once
 
 #include "tenon/config.h"

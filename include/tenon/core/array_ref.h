@@ -12,7 +12,7 @@
 #if TENON_CPLUSPLUS >= 202002L
 #include <version>
 #if defined(__cpp_lib_ranges)
-#include <span>  // declares the templates at the end of this file, as <ranges> does
+#include <span>  // declares the templates that the end of this file specialises
 #endif
 #endif
 
@@ -37,8 +37,8 @@ struct ContiguousElement<
   using type = std::remove_pointer_t<decltype(std::declval<C&>().data())>;
 };
 
-/// Whether C owns its elements, as a std::vector does and a span does not: then a const C has const
-/// elements.
+/// Whether C owns its elements, so that a const C's elements are const: true for std::vector, false
+/// for std::span.
 template <class C, class Container = std::remove_cv_t<std::remove_reference_t<C>>>
 inline constexpr bool owns_elements_v =
     std::is_const_v<typename ContiguousElement<const Container>::type> &&
@@ -71,9 +71,9 @@ class Span {
   using const_iterator = T*;
 
   constexpr Span() noexcept = default;
-  /// The elements from `data` on, or those of an array.
+  /// Refers to `size` elements from `data` on, or to the elements of an array.
   constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
-  Span(int, size_t) = delete;  // {0, 2} is meant as a list, which would dangle
+  Span(int, size_t) = delete;  // refuses {0, 2}: meant as a list of values, which would dangle
   template <size_t N>
   constexpr Span(T (&array TENON_LIFETIMEBOUND)[N]) noexcept : data_(array), size_(N) {}
 
@@ -86,7 +86,7 @@ class Span {
   TENON_ALWAYS_INLINE constexpr Span(C&& container) noexcept
       : data_(container.data()), size_(container.size()) {}
 
-  /// The first element; may be null when there is none.
+  /// The address of the first element; may be null if there are no elements.
   constexpr T* data() const noexcept { return data_; }
   /// How many elements there are.
   constexpr size_t size() const noexcept { return size_; }
@@ -125,7 +125,8 @@ using ArrayRef = Span<const T>;
 
 TENON_END_NAMESPACE
 
-// A view with borrowed iterators: std::span and std::ranges' algorithms then accept temporaries.
+// Makes Span a view and a borrowed range: std::span and std::ranges' algorithms then accept a
+// temporary Span.
 #if defined(__cpp_lib_ranges)
 template <class T>
 inline constexpr bool std::ranges::enable_borrowed_range<tenon::Span<T>> = true;

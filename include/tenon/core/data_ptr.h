@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The default dtype of elements, characters and std::bytes.
+/// The default dtype for memory of Ts: T is an element type, char or std::byte.
 template <class T>
 constexpr own::ScalarType value_type_of() noexcept {
   if (std::is_same_v<T, char>) return own::ScalarType::Char;
@@ -18,7 +18,7 @@ constexpr own::ScalarType value_type_of() noexcept {
   return scalar_type_of<T>();
 }
 
-/// Whether a T is a raw byte, whose memory may be taken as any dtype.
+/// Whether T is a raw byte type or void: memory of Ts may be taken as any dtype.
 template <class T>
 inline constexpr bool is_raw_v =
     std::is_void_v<T> || std::is_same_v<T, unsigned char> || is_char_or_byte_v<T>;
@@ -29,8 +29,8 @@ using PointeeOf = std::remove_cv_t<std::remove_all_extents_t<std::remove_pointer
 template <class T>
 inline constexpr bool is_data_v = is_element_v<PointeeOf<T*>> || is_raw_v<PointeeOf<T*>>;
 
-/// Whether P is a pointer to elements (is_typed_v); whether it is a pointer to raw bytes or
-/// nullptr_t (is_untyped_v). uint8_t* is both.
+/// is_typed_v: whether P is a pointer to elements. is_untyped_v: whether P is a pointer to raw
+/// bytes, or nullptr_t. Both are true for uint8_t*.
 template <class P>
 inline constexpr bool is_typed_v = (std::is_pointer_v<P> && is_element_v<PointeeOf<P>>);
 template <class P>
@@ -42,9 +42,9 @@ using IfPointer = std::enable_if_t<is_typed_v<P> || is_untyped_v<P>, int>;
 /// A pointer to elements that the caller owns.
 ///
 /// A pointer to an element type, or to arrays of it, fixes the dtype. void*, char*, unsigned char*
-/// and std::byte* are raw bytes: they take the dtype given, else Float for void*, Char for char*,
-/// Byte for the others. A pointer to const makes a read-only tensor; in ATen mode ATen's first
-/// write copies the memory. The literal nullptr makes a placeholder.
+/// and std::byte* are raw bytes: their dtype is the one that the caller gives, else Float for
+/// void*, Char for char* and Byte for the others. A pointer to const makes a read-only tensor; in
+/// ATen mode ATen's first write copies the memory. The literal nullptr makes a placeholder.
 class DataPtr {
  public:
   template <class T, class Element = PointeeOf<T*>, std::enable_if_t<is_data_v<T>, int> = 0>
@@ -53,7 +53,7 @@ class DataPtr {
         type_(kType<Element>),
         raw_(is_raw_v<Element>),
         readonly_(std::is_const_v<T>) {}
-  // A template, so that a list in braces does not convert.
+  // A template, so that `{pointer, n}` with an integer n does not convert to a DataPtr.
   template <class B, std::enable_if_t<std::is_same_v<B, bool>, int> = 0>
   constexpr DataPtr(void* pointer, B readonly) noexcept : DataPtr(pointer) {
     readonly_ = readonly;
@@ -86,8 +86,8 @@ class DataPtr {
   bool placeholder_ = false;
 };
 
-/// Checks that a pointer's type allows elements of `type`, the dtype of the object that the error
-/// text calls `whose`.
+/// Checks that a pointer's type allows elements of `type`. In the error text, `whose` names the
+/// object that has this dtype.
 TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, own::ScalarType type,
                                                const char* whose) noexcept {
   if (data.is_raw() || type == data.type()) return Error::Ok;

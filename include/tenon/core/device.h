@@ -16,19 +16,19 @@ enum class DeviceType : int32_t {
   CPU = 1,           ///< memory of the host
   CUDA = 2,          ///< memory of NVIDIA's GPUs
   CUDAHost = 3,      ///< pinned host memory
-  OpenCL = 4,        ///< an OpenCL buffer, whose handle the pointer is
-  Vulkan = 7,        ///< a Vulkan buffer, whose handle the pointer is
-  Metal = 8,         ///< memory of Apple's GPUs, whose handle the pointer is
+  OpenCL = 4,        ///< an OpenCL buffer; the pointer is its handle
+  Vulkan = 7,        ///< a Vulkan buffer; the pointer is its handle
+  Metal = 8,         ///< memory of Apple's GPUs; the pointer is its handle
   VPI = 9,           ///< a Verilog simulator's buffer
   ROCM = 10,         ///< memory of AMD's GPUs
   ROCMHost = 11,     ///< pinned host memory of ROCm
   ExtDev = 12,       ///< the program's own device, not in this list
-  CUDAManaged = 13,  ///< CUDA memory that host and GPU reach
+  CUDAManaged = 13,  ///< CUDA memory that both host and GPU access
   OneAPI = 14,       ///< unified shared memory of Intel's oneAPI
-  WebGPU = 15,       ///< a WebGPU buffer, whose handle the pointer is
+  WebGPU = 15,       ///< a WebGPU buffer; the pointer is its handle
   Hexagon = 16,      ///< memory of Qualcomm's Hexagon processors
   MAIA = 17,         ///< memory of Microsoft's MAIA accelerators
-  Trn = 18,          ///< AWS Trainium
+  Trn = 18,          ///< memory of AWS Trainium
   Expr = 126,        ///< expressions instead of data
   Meta = 127,        ///< shape and type without data
   Template = Meta,   ///< the old name of Meta
@@ -40,7 +40,7 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Indexed by DLPack's numbers, "" for unused ones; then Expr and Meta.
+/// The names, indexed by DLPack's numbers; "" at unused numbers. The names of Expr and Meta follow.
 inline constexpr char kDeviceNames[] =
     "\0cpu\0cuda\0cuda_host\0opencl\0\0\0vulkan\0metal\0vpi\0rocm\0rocm_host\0ext_dev\0"
     "cuda_managed\0oneapi\0webgpu\0hexagon\0maia\0trn\0expr\0meta";
@@ -78,7 +78,7 @@ TENON_BEGIN_VALUES
 class Device {
  public:
   constexpr Device() noexcept = default;
-  /// A kind of memory, and which of the devices of this kind.
+  /// Device number `index` of this kind.
   /// Errors: InvalidArgument for an index below −1, or above 0 for the CPU.
   TENON_DETAIL_RAISES constexpr Device(DeviceType type, int32_t index = -1)
       : type_(type), index_(index < 0 ? 0 : index) {
@@ -102,7 +102,7 @@ class Device {
       int32_t index = 0;
       if (colon != nullptr) {
         const char* digit = colon + 1;
-        // At most six digits: no overflow.
+        // Reads at most six digits, so that the number does not overflow.
         for (; *digit >= '0' && *digit <= '9' && digit - colon <= 6; ++digit) {
           index = index * 10 + (*digit - '0');
         }
@@ -125,8 +125,8 @@ class Device {
                              int> = 0>
   Device(IndexWithoutDeviceType)
       TENON_MISTAKE("a device has a type: Device(DeviceType::CUDA, 0) or \"cuda:0\"");
-  /// From c10's, once tenon/aten/c10.h is included.
-  /// Errors: NotSupported when tenon has no such kind.
+  /// From a c10::Device, if tenon/aten/c10.h is included.
+  /// Errors: NotSupported for a kind of device that tenon lacks.
   template <class D, std::enable_if_t<detail::ForeignDevice<D>::value, int> = 0>
   Device(const D& device) {
     const Error error = detail::ForeignDevice<D>::convert(device, *this);
@@ -163,7 +163,7 @@ class Device {
 
   friend void append(detail::Message& out, Device device) noexcept {
     if (device.is_cpu()) return out.put("cpu");
-    if constexpr (TENON_BARE_METAL) {  // leaves out the names: 200 bytes
+    if constexpr (TENON_BARE_METAL) {  // without the names, which take 200 bytes
       out.put("device ");
       detail::append(out, static_cast<int32_t>(device.type_));
     } else {

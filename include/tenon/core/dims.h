@@ -8,7 +8,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
-#if !defined(__GLIBCXX__)  // libstdc++'s <vector> has what is needed of <iterator>
+#if !defined(__GLIBCXX__)  // libstdc++'s <vector> declares the needed parts of <iterator>
 #include <iterator>
 #endif
 
@@ -38,7 +38,7 @@ namespace detail_values {
 /// An integer of any type, an enumerator of C's kind or a std::integral_constant, so that `{n, 3}`
 /// with a size_t n is a list of sizes. Not constructible from floating values: `{1.0f}` is data,
 /// never a shape. A value above int64_t's range, such as `n - 3` with a size_t n of 2, clears
-/// `fits` and is stored as INT64_MIN, not as -1, which would mean something.
+/// `fits` and is stored as INT64_MIN: the -1 that it would wrap to has a meaning.
 struct DimArg {
   template <class Integer, std::enable_if_t<detail::is_integer_v<Integer>, int> = 0>
   constexpr DimArg(Integer i) noexcept
@@ -57,9 +57,9 @@ struct DimArg {
 };
 
 /// Up to kMost values of a trivial type T: kInline of them in the object, more in one heap block.
-/// Never throws: a list that is too long, or that runs out of memory, becomes empty, and error()
-/// has the reason. So a function that also takes ownership of data is still called, reports the
-/// error under its own name, and runs the deleter.
+/// Never throws: a list that is too long, or for which there is no memory, becomes empty, and
+/// error() returns the reason. A function that takes ownership of data is then still called: it
+/// reports the error under its own name and runs the deleter.
 template <class T, size_t kInline, size_t kMost = kMaxDims>
 class InlineArray {
  public:
@@ -103,11 +103,11 @@ class InlineArray {
   const T& operator[](size_t i) const noexcept TENON_LIFETIMEBOUND { return data_[i]; }
   const T& back() const noexcept TENON_LIFETIMEBOUND { return data_[size_ - 1]; }
 
-  /// Ok, InvalidArgument (more than kMaxDims values for dimensions), OutOfBounds (one that T cannot
-  /// hold) or OutOfMemory.
+  /// Ok, InvalidArgument (more than kMost values), OutOfBounds (a value that T cannot hold) or
+  /// OutOfMemory.
   Error error() const noexcept { return error_; }
 
-  /// Replaces the values; `values` must not refer to this list. False when there is no room: see
+  /// Replaces the values; `values` must not refer to this list. Returns false on failure: see
   /// error().
   bool assign(ArrayRef<T> values) noexcept {
     if (!resize_for_overwrite(values.size())) return false;
@@ -118,7 +118,7 @@ class InlineArray {
     if ((size_ >= kInline || error_ != Error::Ok) && !make_room(size_ + size_t{1})) return;
     data_[size_++] = value;
   }
-  /// Inserts a value before values[at]. False when there is no room: see error().
+  /// Inserts a value before values[at]. Returns false on failure: see error().
   bool insert(size_t at, T value) noexcept {
     if (!resize_for_overwrite(size_ + size_t{1})) return false;
     for (size_t i = size_ - size_t{1}; i > at; --i) data_[i] = data_[i - 1];
@@ -129,14 +129,14 @@ class InlineArray {
     --size_;
     for (size_t i = at; i < size_; ++i) data_[i] = data_[i + 1];
   }
-  /// Resizes to `n` values, new ones uninitialised. False when there is no room: see error().
+  /// Resizes to `n` values, new ones uninitialised. Returns false on failure: see error().
   bool resize_for_overwrite(size_t n) noexcept {
     if ((n > kInline || error_ != Error::Ok) && !make_room(n)) return false;
     size_ = static_cast<Size>(n);
     return true;
   }
 
-  // For two lists; everything else compares as ArrayRef.
+  // Compares two lists. Any other operands are compared as ArrayRefs.
   template <class A, class B,
             std::enable_if_t<std::is_base_of_v<InlineArray, A> && std::is_base_of_v<InlineArray, B>,
                              int> = 0>
@@ -229,7 +229,7 @@ template <class C>
 struct HasSize<C, std::void_t<decltype(std::declval<const C&>().size())>>
     : std::is_same<decltype(std::declval<const C&>().size()), size_t> {};
 
-/// The kMost of a list without a limit.
+/// Passed as kMost for a list without a limit.
 inline constexpr size_t kAnyLength = PTRDIFF_MAX / sizeof(int64_t);
 
 /// A local array with an entry for each dimension: on the stack; on bare metal, whose stacks are
@@ -244,8 +244,8 @@ TENON_BEGIN_VALUES
 
 class DimOrder;
 
-/// Sizes or strides: up to TENON_INLINE_DIMS inline (6, on bare metal 4), one heap block beyond, at
-/// most kMaxDims.
+/// Sizes or strides, at most kMaxDims of them. Up to TENON_INLINE_DIMS (6, on bare metal 4) are
+/// held inline, more in one heap block.
 ///
 /// Converts from braces of integers of any type, from any range of integers and from ArrayRef, and
 /// copies the values, so nothing refers to a dead initializer list. Throws only what a range's
@@ -254,7 +254,7 @@ class DimOrder;
 class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
  public:
   Dims() noexcept = default;
-  /// The values of a list such as `{2, 3}`, a span or a range.
+  /// Copies the values of a list such as `{2, 3}`, a span or a range.
   Dims(std::initializer_list<detail::DimArg> values) noexcept { copy(values); }
   Dims(ArrayRef<int64_t> values) noexcept : InlineArray(values) {}
   template <class C,
@@ -302,7 +302,7 @@ class Dims : public detail::InlineArray<int64_t, TENON_INLINE_DIMS> {
 };
 
 /// Strides as an option: `from_blob(data, {2, 3}, Strides{1, 2})`. Constructed like a Dims. Does
-/// not convert to Dims, so strides cannot pass for sizes.
+/// not convert to Dims, so that strides cannot be passed as sizes by mistake.
 class Strides {
  public:
   /// The strides, in elements, of a list such as `{3, 1}` or of Dims.

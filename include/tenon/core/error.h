@@ -50,7 +50,8 @@ TENON_END_NAMESPACE
 
 TENON_BEGIN_NAMESPACE
 
-/// The enumerator's name, "InvalidArgument", without memory. c10's word; tenon's is to_string().
+/// The enumerator's name, such as "InvalidArgument". Allocates nothing. Named as c10's functions;
+/// tenon's own name is to_string().
 constexpr const char* toString(Error error) noexcept {
   const auto n = static_cast<size_t>(error);
   return detail::name_at(
@@ -64,9 +65,10 @@ std::string to_string(E value) {
   return toString(value);
 }
 
-/// Without exceptions, called with the error and its message before the program ends. It ends by
-/// abort(); on bare metal by __builtin_trap(), unless TENON_PORTABLE is set. In every build it is
-/// also called for misuse found where nothing can be thrown, such as in a destructor.
+/// In builds without exceptions, called with the error and its message before the program ends. The
+/// program ends by abort(); on bare metal by __builtin_trap(), unless TENON_PORTABLE is set. In
+/// every build, also called for misuse that is found where nothing can be thrown, such as in a
+/// destructor.
 using FailureHandler = void (*)(Error error, const char* message) noexcept;
 
 namespace detail {
@@ -94,7 +96,8 @@ TENON_EXPORT inline FailureHandler& failure_handler() noexcept {
   return handler;
 }
 
-/// Calls the failure handler with a message; without one prints it to stderr, if there is one.
+/// Calls the failure handler with a message. If no handler is set, prints the message to stderr,
+/// but on bare metal nothing is printed.
 inline void notify_handler(Error error, const char* message) noexcept {
   if (FailureHandler handler = failure_handler()) return handler(error, message);
 #if !TENON_BARE_METAL
@@ -123,7 +126,7 @@ TENON_COLD inline Error fail_parts(Error error, uint32_t kinds, ...) noexcept {
   return error;
 }
 TENON_COLD inline void report_parts(Error error, uint32_t kinds, ...) noexcept {
-  char text[kMessageCapacity];  // the handler may cause errors before it reads this one
+  char text[kMessageCapacity];  // a copy: the handler may cause errors before it reads it
   Message message(text, kMessageCapacity);
   va_list parts;
   va_start(parts, kinds);
@@ -163,7 +166,7 @@ inline const char* message_of(Error error) noexcept {
   const char* const text = text_of(error);
   return *text != '\0' ? text : toString(error);
 }
-/// Puts a taken text back, if `error` is still the thread's last.
+/// Puts a taken text back, if `error` is still the thread's last error.
 inline void give_back_text(Error error, const char* text) noexcept {
   LastError& last = last_error();
   if (last.error == error && std::strcmp(last.text, text) == 0) last.is_taken = false;
@@ -187,7 +190,8 @@ class TENON_EXPORT Exception : public std::runtime_error {
  public:
   /// An error with its full message.
   Exception(Error error, const char* message) : std::runtime_error(message), error_(error) {}
-  /// The code; puts the text back as the thread's, so that a function may return the code.
+  /// The code. Makes the text the thread's again, so that a function that returns the code keeps
+  /// the text.
   Error error() const noexcept {
     detail::give_back_text(error_, what());
     return error_;
@@ -200,8 +204,8 @@ class TENON_EXPORT Exception : public std::runtime_error {
 
 namespace detail {
 
-/// Throws Exception, or calls the failure handler and ends the program. The message may be the
-/// thread's own.
+/// Throws Exception, or calls the failure handler and ends the program. `message` may be the
+/// thread's own text.
 [[noreturn]] inline void raise_message(Error error, const char* message) {
 #if TENON_HAS_EXCEPTIONS
   LastError& last = last_error();
@@ -219,8 +223,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The full text of the calling thread's latest error: what the function that returned the Error
-/// would have thrown. Valid until the thread's next error; "" before the first. With
+/// The full text of the calling thread's latest error: the what() of the exception that the
+/// function would have thrown if it did not return the Error. Valid until the thread's next error;
+/// "" before the first. With
 /// TENON_ERROR_TEXT=0 it is the error's name. For an Error of your own functions, which may not be
 /// tenon's latest, use last_error_message(error).
 inline const char* last_error_message() noexcept {
@@ -252,19 +257,19 @@ struct Returned {
 
 }  // namespace detail
 
-/// The text of an error that any function returned, tenon's or yours: what the function left, else
-/// the error's name, toString(error).
+/// The text of an error that any function returned, tenon's or yours: the text that the function
+/// set, else the error's name, toString(error).
 ///
-/// Texts of a failed Result or an Exception that the program handled do not count, nor texts from
-/// before a module ran or a backend was called. But an Error is only a code: if a handled Error and
-/// a later one without a text have the same code, the later one gets the old text.
+/// Ignores the text of a failed Result or an Exception that the program handled, and texts that are
+/// older than tenon's last call of a module or a backend. But an Error is only a code: if a handled
+/// Error and a later one without a text have the same code, the later one gets the old text.
 inline const char* last_error_message(Error error) noexcept { return detail::message_of(error); }
 
-/// For functions of your own, runtimes and backends: sets the text of an error and returns the
-/// error: `return set_error(Error::OutOfBounds, "frame ", n, " of ", count);`
+/// Sets the text of an error and returns the error, for your own functions, runtimes and backends:
+/// `return set_error(Error::OutOfBounds, "frame ", n, " of ", count);`
 ///
-/// Up to 10 parts: texts, characters, numbers, sizes, a ScalarType, a Device. The text is cut at
-/// 511 characters, on bare metal at 255.
+/// Up to 10 parts: texts, characters, numbers, sizes, a ScalarType, a Device. A text is cut off
+/// after 511 characters, on bare metal after 255.
 template <class... Parts>
 Error set_error(Error error, const Parts&... parts) noexcept {
   return detail::fail(error, parts...);
@@ -273,16 +278,17 @@ Error set_error(Error error, const Parts&... parts) noexcept {
 /// Raises an error that a function returned, unless it is Ok: throws Exception, or in builds
 /// without exceptions calls the failure handler and ends the program.
 ///
-/// The message is last_error_message(error). Overload resolution prefers a `check` of your own,
-/// also a template.
+/// The message is last_error_message(error). Overload resolution prefers your own `check`, even if
+/// it is a template.
 inline void check(detail::Returned returned) {
   const Error error = returned.error;
   if (error != Error::Ok) detail::raise_message(error, detail::message_of(error));
 }
 
-/// Sets the failure handler and returns the old one; nullptr stands for the default, which prints
-/// the message to stderr, on bare metal nothing. Without exceptions the program ends when the
-/// handler returns, with abort(), on bare metal with a trap; it may end the program itself.
+/// Sets the failure handler and returns the old one. nullptr stands for the default handler, which
+/// prints the message to stderr, and prints nothing on bare metal. Without exceptions, the program
+/// ends when the handler returns: by abort(), or by a trap on bare metal. The handler may end the
+/// program itself.
 /// Threads: set it once, at program start; the setting is not synchronised.
 inline FailureHandler set_failure_handler(FailureHandler handler) noexcept {
   return std::exchange(detail::failure_handler(), handler);
@@ -291,19 +297,20 @@ inline FailureHandler set_failure_handler(FailureHandler handler) noexcept {
 TENON_END_NAMESPACE
 
 /// TENON_CHECK(condition, Error::X, parts...) raises Error::X with the parts as its message when
-/// the condition is false. One statement; the failing side is a cold call.
+/// the condition is false. It is one statement; on failure it calls a cold function.
 #define TENON_CHECK(condition, error, ...) \
   (!(condition) ? ::tenon::detail::raise(error, __VA_ARGS__) : static_cast<void>(0))
 
-/// TENON_CHECK in debug builds and wherever TENON_CHECKED is defined; else nothing is evaluated.
+/// TENON_DCHECK does what TENON_CHECK does in debug builds, and wherever TENON_CHECKED is defined.
+/// Otherwise it evaluates nothing.
 #if TENON_IS_CHECKED
 #define TENON_DCHECK(condition, error, ...) TENON_CHECK(condition, error, __VA_ARGS__)
 #else
 #define TENON_DCHECK(condition, error, ...) static_cast<void>(0)
 #endif
 
-// TENON_TRY's expression may contain a lambda that uses TENON_TRY: its variable shadows the outer
-// one.
+// TENON_TRY's expression may contain a lambda that uses TENON_TRY too: the lambda's variable
+// shadows the outer one.
 #if defined(__GNUC__)
 #define TENON_DETAIL_MAY_SHADOW \
   _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wshadow\"")
@@ -313,7 +320,7 @@ TENON_END_NAMESPACE
 #define TENON_DETAIL_SHADOW_END
 #endif
 
-// Clang 22 warns of __COUNTER__, which TENON_ASSIGN has.
+// Clang 22 warns about __COUNTER__, which TENON_ASSIGN uses.
 #if defined(__has_warning)
 #if __has_warning("-Wc2y-extensions")
 #define TENON_DETAIL_MAY_COUNT \
@@ -327,8 +334,9 @@ TENON_END_NAMESPACE
 #endif
 
 // clang-format off
-/// If the expression, an Error or a Result, failed, returns its error from the enclosing function,
-/// which returns Error or Result<T>. Keeps a Result's message: `TENON_TRY(copy_(row, image));`.
+/// Evaluates an expression that is an Error or a Result. If that failed, returns the error from the
+/// enclosing function, which must return Error or Result<T>. Keeps a Result's message:
+/// `TENON_TRY(copy_(row, image));`.
 #define TENON_TRY(...)                                                                \
   do {                                                                                \
     TENON_DETAIL_MAY_SHADOW                                                           \
@@ -339,12 +347,13 @@ TENON_END_NAMESPACE
     TENON_DETAIL_SHADOW_END                                                           \
   } while (false)
 
-/// Declares or assigns `lhs` from the value of a Result; if that failed, returns its error as
+/// Declares or assigns `lhs` from the value of a Result. If the Result failed, returns its error as
 /// TENON_TRY() does: `TENON_ASSIGN(auto t, try_zeros({2, 3}));`, `TENON_ASSIGN(t, try_ones({2}));`.
 ///
-/// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). More
-/// than one statement: an `if` around it needs braces. `lhs` must not have commas outside of round
-/// brackets: write auto. A lambda with it must declare its result, `-> Error`.
+/// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). It
+/// expands to several statements: an `if` around it needs braces. `lhs` must not have commas
+/// outside of round brackets: write auto. A lambda that uses it must declare its return type, `->
+/// Error`.
 #define TENON_ASSIGN(lhs, ...)                                                                     \
   TENON_DETAIL_MAY_COUNT                                                                           \
   TENON_DETAIL_ASSIGN(TENON_DETAIL_NUMBERED(tenon_result_, __COUNTER__), lhs, (__VA_ARGS__))
@@ -360,7 +369,7 @@ TENON_END_NAMESPACE
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Restores errno.
+/// Restores errno when it is destroyed.
 struct KeepErrno {
   const int before = errno;
   ~KeepErrno() { errno = before; }

@@ -22,7 +22,7 @@
 #include <bit>
 #endif
 
-// A builtin, since constants from another type's bits otherwise need C++20's std::bit_cast.
+// Constants made from another type's bits need a builtin, or C++20's std::bit_cast.
 #if !TENON_PORTABLE || defined(__cpp_lib_bit_cast)
 #define TENON_CONSTEXPR_BITS constexpr
 #else
@@ -87,7 +87,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint64_t if_greater(uint64_t a, 
   return (yes & mask) | (no & ~mask);
 }
 
-/// Casts that keep a NaN's sign and leading bits, as x86 and Arm do and CUDA does not.
+/// Casts that keep a NaN's sign and leading bits. The casts of x86 and Arm do, CUDA's do not.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double widen(float value) noexcept {
 #if defined(__CUDA_ARCH__)
   const uint32_t bits = float_bits(value);

@@ -11,7 +11,7 @@
 #include <ctime>
 
 // getentropy() is in <sys/random.h> of glibc and macOS, in <unistd.h> of musl, the BSDs, Android
-// and WASI, and older versions lack it.
+// and WASI. Older versions of these lack it.
 #if __has_include(<sys/random.h>)
 #include <sys/random.h>
 #endif
@@ -36,8 +36,8 @@ bool take_entropy(T&, long) noexcept {
 }
 #endif
 
-/// 64 unpredictable bits. Without a known source of entropy, from the clock and the load addresses.
-/// On bare metal a constant.
+/// 64 unpredictable bits. If no source of entropy is known, they are computed from the clock and
+/// the load addresses. On bare metal they are constant.
 inline uint64_t system_seed() noexcept {
 #if TENON_BARE_METAL
   return 0;
@@ -81,8 +81,8 @@ class Generator {
   /// Store it to continue the sequence later, or to repeat it.
   struct State {
     uint64_t seed = 0;            ///< which of the sequences
-    uint64_t offset = 0;          ///< in elements
-    uint32_t version = kVersion;  ///< of the numbers: kVersion
+    uint64_t offset = 0;          ///< the position in it, in elements
+    uint32_t version = kVersion;  ///< the kVersion that numbers the sequences
   };
 
   /// Seeded by the system, differently each time.
@@ -92,17 +92,17 @@ class Generator {
 
   /// The seed that was given, or that the system gave.
   constexpr uint64_t seed() const noexcept { return seed_; }
-  /// Elements made since the seed was set.
+  /// The position in the sequence, in elements.
   constexpr uint64_t offset() const noexcept { return offset_; }
 
   /// Sets the seed, and the offset to 0.
   constexpr void manual_seed(uint64_t seed) noexcept { *this = Generator(seed); }
-  /// Sets the offset, the position in the sequence.
+  /// Sets the position in the sequence, in elements.
   constexpr void set_offset(uint64_t offset) noexcept { offset_ = offset; }
 
   /// Seed and offset, for set_state().
   constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
-  /// Continues where the state was taken.
+  /// Continues from the position at which state() was called.
   /// Errors: NotSupported for a state of another version; the generator stays as it was.
   [[nodiscard]] Error set_state(const State& state) noexcept {
     if (state.version != kVersion) {

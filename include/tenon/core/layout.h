@@ -11,14 +11,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Arguments of make_layout(). An empty dim_order follows from the strides, or is row-major; empty
-/// strides are dense in the dim order.
+/// Arguments of make_layout(). If `dim_order` is empty, it follows from the strides, or is
+/// row-major without strides. If `strides` is empty, the strides are dense in the dim order.
 struct LayoutArgs {
   ArrayRef<int64_t> sizes;
   ArrayRef<int64_t> strides = {};
   ArrayRef<int64_t> dim_order = {};
-  /// Whether strides that do not nest in dim_order replace it by the order they imply; else they
-  /// are an error.
+  /// Whether strides that do not nest in `dim_order` replace it by the order that they imply;
+  /// otherwise such strides are an error.
   bool may_reorder = false;
 };
 
@@ -35,7 +35,7 @@ class Layout {
 
   /// Rank 0. Not `= default`: Layout() would zero the lists first.
   Layout() noexcept {}
-  /// Out of memory, the copy has rank 0: see check().
+  /// If memory runs out, the copy has rank 0: see check().
   Layout(const Layout& other) noexcept {
     copy_bytes(other);
     if (is_on_heap()) copy_heap_lists(other);
@@ -75,22 +75,22 @@ class Layout {
     return row_major || tenon::is_dense(sizes(), strides(), dim_order());
   }
   bool may_overlap() const noexcept { return tenon::may_overlap(sizes(), strides(), dim_order()); }
-  /// Elements from element 0 to the end of the highest element: what an owning tensor allocates.
+  /// How many elements an owning tensor allocates: those from element 0 to the highest one.
   /// Source: std::layout_stride::mapping::required_span_size.
   ptrdiff_t required_span_size() const noexcept { return offsets.max + 1; }
   /// Checks that a copy's lists were allocated.
   /// Errors: OutOfMemory.
   Error check() const noexcept { return has_lists_ ? Error::Ok : fail_shape_memory(); }
 
-  /// The common resize, in one pass: sets other sizes of the same rank, row-major, of 1 to `most`
-  /// elements. Otherwise returns false and changes nothing.
+  /// The common resize, in one pass: sets row-major sizes of the same rank that have 1 to `most`
+  /// elements. For all other sizes it returns false and changes nothing.
   bool resize_in_place(ArrayRef<int64_t> sizes, ptrdiff_t most) noexcept {
     if (!row_major || sizes.size() != rank_ || is_on_heap()) return false;
     int64_t count = 1;
     for (const int64_t size : sizes) {
       if (size < 1 || !multiply(count, size, count)) return false;
     }
-    if (count > most) return false;  // room for the elements implies that their bytes fit
+    if (count > most) return false;  // they fit the memory, so that their bytes fit ptrdiff_t
     const int64_t counted = count;   // see multiply_offset()
     int64_t stride = 1;
     for (size_t d = rank_; d-- > 0;) {
@@ -112,7 +112,7 @@ class Layout {
     set_count(pass.numel());
     return Error::Ok;
   }
-  /// Sets other sizes, of `count` elements (compute_numel()), row-major.
+  /// Sets other sizes, row-major. `count` is their number of elements (compute_numel()).
   /// Errors: OutOfMemory; nothing is changed.
   Error set_sizes(ArrayRef<int64_t> sizes, ptrdiff_t count) noexcept {
     TENON_TRY(set_rank(sizes.size()));
@@ -189,8 +189,8 @@ class Layout {
     std::memcpy(static_cast<void*>(this), static_cast<const void*>(&other), sizeof *this);
   }
 
-  /// Writes the row-major layout of sizes of this rank, in one pass. The product tells whether they
-  /// are valid.
+  /// Writes the row-major layout of sizes of this rank, in one pass. The ShapeProduct tells whether
+  /// the sizes are valid.
   TENON_ALWAYS_INLINE ShapeProduct write(const int64_t* sizes) noexcept {
     const Pointers to = lists();
     ShapeProduct pass;
@@ -276,8 +276,8 @@ class Layout {
     TENON_TRY(compute_offset_range(args.sizes, args.strides, offsets));
     return check_nbytes(offsets, element_size);
   }
-  /// Sets the dim order; an empty one is row-major. By reference: a copy of a list that was just
-  /// put together waits for the store buffer, some 5 ns.
+  /// Sets the dim order; an empty one is row-major. The list is passed by reference: copying a list
+  /// that was just written waits for the store buffer, some 5 ns.
   Error set_order(const ArrayRef<int64_t>& dim_order) noexcept {
     const Pointers to = lists();
     if (dim_order.empty()) {
@@ -306,7 +306,7 @@ class Layout {
   };
 };
 
-/// Checks a shape and writes its Layout. The lists must not be the layout's.
+/// Checks a shape and writes its Layout. The lists in `args` must not be the layout's own.
 ///
 /// A shape without elements may have any strides.
 /// Errors: InvalidArgument (more than kMaxDims dimensions; a negative size; an overflowing element
@@ -315,7 +315,7 @@ class Layout {
 /// TENON_INLINE_DIMS).
 TENON_ALWAYS_INLINE Error make_layout(const LayoutArgs& args, size_t element_size,
                                       Layout& layout) noexcept {
-  // A program that passes only sizes does not link the rest.
+  // A program that passes only sizes does not link make_strided().
   return args.strides.empty() && args.dim_order.empty()
              ? layout.make_row_major(args.sizes, element_size)
              : layout.make_strided(args, element_size);

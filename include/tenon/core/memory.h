@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The heap, and aligned host memory from it. What threads share: a count, a value and a short lock;
+// The heap, and aligned host memory from it. A count, a value and a short lock that threads share;
 // plain ones where there are no threads.
 #pragma once
 
@@ -31,9 +31,9 @@ extern "C" void __asan_unpoison_memory_region(const volatile void* p, size_t nby
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// With AddressSanitizer, marks memory as free: each use is reported as "use-after-poison". Without
-/// it does nothing. Memory is marked in units of 8 bytes: the last unit stays unmarked if bytes
-/// after `p + nbytes` in it are in use.
+/// With AddressSanitizer, marks memory as free: each use is reported as "use-after-poison". Does
+/// nothing without AddressSanitizer. Memory is marked in units of 8 bytes: the last unit stays
+/// unmarked if some of its bytes, those after `p + nbytes`, are in use.
 inline void mark_free([[maybe_unused]] const void* p, [[maybe_unused]] size_t nbytes) noexcept {
 #if TENON_MARKS_FREE_MEMORY
   __asan_poison_memory_region(p, nbytes);
@@ -46,7 +46,7 @@ inline void mark_used([[maybe_unused]] const void* p, [[maybe_unused]] size_t nb
 #endif
 }
 
-// The start of the heap's OutOfMemory text.
+// How the error text starts when the heap has no memory.
 #if TENON_HEAP
 #define TENON_OUT_OF_MEMORY "out of memory"
 #else
@@ -120,7 +120,7 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
   auto* const first =
       static_cast<char*>(base) + (uintptr_t{0} - reinterpret_cast<uintptr_t>(base)) % kHugePage;
   const size_t skipped = static_cast<size_t>(first - static_cast<char*>(base));
-  const KeepErrno keep;  // fails on kernels without huge pages
+  const KeepErrno keep;  // madvise() fails on kernels without huge pages
   static_cast<void>(::madvise(first, (nbytes - skipped) / kHugePage * kHugePage, MADV_HUGEPAGE));
 #else
   static_cast<void>(base);
@@ -128,7 +128,8 @@ inline void use_huge_pages(void* base, size_t nbytes) noexcept {
 #endif
 }
 
-/// Uninitialised memory. `reserved`: part of it may stay unwritten, so without huge pages.
+/// Uninitialised memory. `reserved`: part of the memory may stay unwritten, so no huge pages are
+/// used.
 inline Allocation allocate(size_t nbytes, bool reserved = false) noexcept {
   if (nbytes > PTRDIFF_MAX - kDataAlignment) return {nullptr, nullptr};
   void* base = heap_allocate(nbytes + kDataAlignment - 1);
@@ -172,7 +173,7 @@ class AtomicCount {
   }
   int32_t get() const noexcept { return count_.load(std::memory_order_acquire); }
   bool any() const noexcept { return get() != 0; }
-  /// For counts that no other thread changes meanwhile.
+  /// Only for a count that no other thread changes meanwhile.
   void set(int32_t count) noexcept { count_.store(count, std::memory_order_release); }
   /// Compare and exchange; true on success.
   bool change(int32_t from, int32_t to) noexcept {
@@ -252,7 +253,7 @@ class SpinLock {
 
 #endif
 
-/// As std::lock_guard, without <mutex>.
+/// Does what std::lock_guard does, without <mutex>.
 template <class Lock>
 class LockGuard {
  public:

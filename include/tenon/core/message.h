@@ -16,8 +16,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The n-th of concatenated names, "one\0two\0". An array of pointers would take 4 or 8 bytes a
-/// name and need relocations.
+/// Name `n` in a text of concatenated names, "one\0two\0". An array of pointers would take 4 or 8
+/// bytes a name and need relocations.
 constexpr const char* name_at(const char* names, size_t n) noexcept {
   for (; n > 0; ++names) n -= *names == '\0';
   return names;
@@ -90,8 +90,8 @@ void append(Message& out, T value) noexcept {
   }
 }
 
-/// Up to six digits after the point; very large and very small values have an exponent as well.
-/// Enough to recognise a value in an error text.
+/// Appends up to six digits after the point, and an exponent for very large and very small values:
+/// enough to recognise the value in an error text.
 inline void append(Message& out, double value) noexcept {
   if (is_nan(value)) return out.put("nan");
   if (value < 0) {
@@ -178,7 +178,7 @@ TENON_ALWAYS_INLINE T pass(const T& made) noexcept {
 }
 TENON_ALWAYS_INLINE const OtherPart* pass(const OtherPart& made) noexcept { return &made; }
 
-/// The type of a part, as a printf format would tell.
+/// The type of a part; printf would take it from a format.
 enum class PartKind : uint8_t { End, Text, Char, Signed, Unsigned, Other };
 template <class T>
 inline constexpr PartKind kPartKind = std::is_same_v<T, const char*> ? PartKind::Text
@@ -186,8 +186,8 @@ inline constexpr PartKind kPartKind = std::is_same_v<T, const char*> ? PartKind:
                                       : std::is_same_v<T, int64_t>   ? PartKind::Signed
                                       : std::is_same_v<T, size_t>    ? PartKind::Unsigned
                                                                      : PartKind::Other;
-/// The types of up to 10 parts, three bits each, the first lowest. An array took 10 bytes more per
-/// message on Arm.
+/// Packs the types of up to 10 parts into three bits each, the first part's lowest. An array took
+/// 10 bytes more per message on Arm.
 constexpr uint32_t pack_kinds(std::initializer_list<PartKind> kinds) noexcept {
   uint32_t packed = 0;
   uint32_t at = 0;

@@ -18,8 +18,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether Tensor is tenon's. Else it is at::Tensor, whose storage keeps tenon's impl on the heap,
-/// and strides are not negative.
+/// Whether Tensor is tenon's. Otherwise it is at::Tensor: its storage keeps tenon's impl on the
+/// heap, and its strides are not negative.
 inline constexpr bool kHasOwnTensors = false;
 
 /// Whether read-only tensors are supported: needs libtorch 2.13, whose storages can copy memory on
@@ -40,7 +40,7 @@ TENON_END_NAMESPACE
 
 TENON_BEGIN_NAMESPACE
 namespace own {
-using namespace ::tenon;  // own::X is X
+using namespace ::tenon;  // in plain mode own::X is X
 }
 namespace detail {
 

@@ -24,16 +24,16 @@ enum class Specials {
 /// double rounding to the small formats.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float round_to_odd(double value) noexcept {
   const uint64_t bits = double_bits(value);
-  // Float has 29 mantissa bits less than double. Subnormal floats have fewer bits: cut 44, which
-  // leaves enough for BFloat16.
+  // Float has 29 mantissa bits less than double. Subnormal floats have fewer bits: for these 44
+  // bits are cut off, which leaves enough for BFloat16.
   const uint64_t cut =
       if_greater(0x3810000000000000u, bits & INT64_MAX, 0xfffffffffffu, uint64_t{0x1fffffff});
   const uint64_t rest = bits & cut;
   return narrow(double_from_bits((bits - rest) | ((rest + cut) & (cut + 1))));
 }
 
-/// As above, for integers: those beyond a double's 53 bits are first rounded to odd, by eleven
-/// bits.
+/// As above, for integers. An integer that may not fit a double's 53 bits is first rounded to odd,
+/// without its last eleven bits.
 template <class Integer>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double round_to_odd_double(Integer value) noexcept {
   if constexpr (sizeof(Integer) == sizeof(uint64_t)) {
@@ -57,10 +57,10 @@ struct SmallFloatCode {
   uint32_t unit;       ///< the smallest subnormal, 2^(1 - bias - mantissa_bits), as a float's bits
   uint32_t overflow;   ///< the code after the largest finite value: infinity, if the format has one
   uint32_t nan;        ///< the code of values that the format cannot hold
-  uint32_t only_nan;   ///< the only NaN, decoded; 0x10000 if there are several
-  uint32_t infinity;   ///< INT32_MAX for none
+  uint32_t only_nan;   ///< for decode(): the code of the only NaN; 0x10000 if there are several
+  uint32_t infinity;   ///< the code of infinity; INT32_MAX if there is none
   uint32_t payload;    ///< the bits of a float's NaN that the format keeps
-  uint32_t zero_sign;  ///< all bits if zeros have signs, else 0
+  uint32_t zero_sign;  ///< all bits set if zeros have signs, else 0
 };
 
 /// Rounds to nearest, ties to even. Overflow gives infinity, or NaN in formats without one, as in
@@ -71,7 +71,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint32_t encode(float value,
   const uint32_t bits = float_bits(value);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t odd = magnitude >> f.shift & 1u;
-  // Adding 2^23 times the smallest subnormal rounds to a multiple of the subnormal.
+  // Adding 2^23 times the smallest subnormal rounds to a multiple of that subnormal.
   const uint32_t power = f.unit + (23u << 23);
   const uint32_t subnormal =
       float_bits(float_from_bits(magnitude) + float_from_bits(power)) - power;
@@ -129,7 +129,7 @@ struct SmallFloatFormat {
             kSpecials != Specials::UnsignedZero ? ~0u : 0u};
   }
   static TENON_HOST_DEVICE TENON_ALWAYS_INLINE Storage encode(float value) noexcept {
-    if constexpr (is_upper_half_of_float) {  // cuts a NaN's bits that rounding could carry over
+    if constexpr (is_upper_half_of_float) {  // cuts off the NaN bits whose rounding could carry
       const uint32_t bits = float_bits(value);
       const uint32_t kept =
           if_greater(bits & 0x7fffffffu, 0x7f800000u, (bits | 0x400000u) & 0xffff0000u, bits);
@@ -149,8 +149,8 @@ struct SmallFloatFormat {
   }
 };
 
-/// A value in a small floating format. Converts implicitly to float, in which arithmetic happens:
-/// `h + h` is a float; with c10::Half it is a Half.
+/// A value in a small floating format. Converts implicitly to float, and arithmetic is done in
+/// float: `h + h` is a float. (The sum of two c10::Halfs is a Half.)
 template <class Format>
 struct SmallFloat {
   using format = Format;
@@ -171,7 +171,7 @@ struct SmallFloat {
     return Format::decode(x);
   }
 
-  /// Round `other`, then compute in float and round the result, as c10 does.
+  /// Rounds `other` to this type, then computes in float and rounds the result, as c10 does.
   TENON_ALWAYS_INLINE SmallFloat& operator+=(SmallFloat other) noexcept {
     return *this = float{*this} + float{other};
   }
@@ -185,7 +185,7 @@ struct SmallFloat {
     return *this = float{*this} / float{other};
   }
 
-  Bits x;  ///< the stored bits; c10's name for them
+  Bits x;  ///< the stored bits; named as in c10
 };
 
 template <class Storage, int kExponentBits, int kMantissaBits, int kBias,
@@ -226,7 +226,8 @@ using own::Float8_e4m3fn, own::Float8_e4m3fnuz, own::Float8_e5m2, own::Float8_e5
 }  // namespace detail
 TENON_END_NAMESPACE
 
-/// The limits of Half, BFloat16 and the Float8 types. Other members are false or 0.
+/// The limits of Half, BFloat16 and the Float8 types. Members that are not listed here are false or
+/// 0.
 template <class Format>
 class std::numeric_limits<tenon::detail::SmallFloat<Format>> : public std::numeric_limits<Format> {
   using T = tenon::detail::SmallFloat<Format>;
@@ -286,7 +287,8 @@ class complex {
   using value_type = T;
 
   complex() = default;
-  /// A number of its parts, or from any class that has these as members, such as std::complex.
+  /// From the two parts, or from an object of any class with members real() and imag(), such as
+  /// std::complex.
   constexpr complex(T real, T imag = T()) noexcept : real_(real), imag_(imag) {}
   template <class C, class = std::enable_if_t<
                          std::is_convertible_v<decltype(std::declval<const C&>().real()), T> &&
@@ -299,7 +301,8 @@ class complex {
   /// The imaginary part.
   constexpr T imag() const noexcept { return imag_; }
 
-  /// To std::complex, c10::complex, …; the constructor above converts between tenon's types.
+  /// Converts to std::complex, c10::complex, …. Conversions between tenon's types use the
+  /// constructor above.
   template <
       class C, class V = typename C::value_type,
       class = decltype(std::declval<const C&>().real(), std::declval<const C&>().imag()),

@@ -13,14 +13,15 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The type of `none`, an argument left out.
+/// The type of `none`.
 struct None {};
-/// An argument left out: `slice(t, 0, none, 3)` begins at the first.
+/// Stands for an omitted argument: `slice(t, 0, none, 3)` begins at index 0.
 inline constexpr None none{};
 
 namespace detail {
 
-/// A T or `none`. Unlike std::optional, a flag takes only a bool and a number only an integer.
+/// A T or `none`. Unlike std::optional, Optional<bool> accepts only a bool, and Optional<int64_t>
+/// only an integer.
 template <class T>
 class Optional {
   using Accepted = std::conditional_t<std::is_same_v<T, int64_t>, DimArg, T>;
@@ -42,7 +43,7 @@ class Optional {
 
 }  // namespace detail
 
-/// An axis or a size.
+/// An axis, a size, or `none`.
 using OptionalIndex = detail::Optional<int64_t>;
 
 template <class T>
@@ -79,11 +80,11 @@ class [[nodiscard]] Result {
  public:
   using value_type = T;
 
-  /// A success.
+  /// A successful result.
   Result(T value) noexcept : error_(Error::Ok), value_(std::move(value)) {}
 
-  /// A failure. Takes the text that the failed function left, else uses the error's name. Error::Ok
-  /// without a value is a bug: becomes Internal.
+  /// A failed result. Takes the text that the failed function set; if there is none, uses the
+  /// error's name. Error::Ok without a value is a bug and becomes Error::Internal.
   Result(Error error) noexcept : error_(error == Error::Ok ? Error::Internal : error), no_value_{} {
     if (!TENON_ERROR_TEXT || !TENON_HEAP) return;
     const char* const text = detail::message_of(error_);
@@ -114,22 +115,22 @@ class [[nodiscard]] Result {
 
   /// Whether there is a value.
   bool ok() const noexcept { return error_ == Error::Ok; }
-  /// As ok(), for `if (result)`. Not of a Result<bool>.
+  /// The same as ok(), for `if (result)`. A Result<bool> does not convert to bool.
   template <class U = T, std::enable_if_t<!std::is_same_v<U, bool>, int> = 0>
   explicit operator bool() const noexcept {
     return ok();
   }
-  /// Of a Result<bool>, `if (result)` would hide the value.
+  /// Refused, because `if (result)` would not test the value of a Result<bool>.
   template <class OkOrValueNeeded = T,
             std::enable_if_t<std::is_same_v<OkOrValueNeeded, bool>, int> = 0>
   explicit operator bool() const
       TENON_MISTAKE("*result is the value, result.ok() says whether there is one");
-  /// For TENON_TRY(): the error; its message becomes the thread's.
+  /// The error, for TENON_TRY(). The message becomes the thread's.
   explicit operator Error() const noexcept {
     return ok() ? Error::Ok : detail::fail(error_, message());
   }
-  /// The code; puts the message back as the thread's, so that `return result.error();` keeps it
-  /// unless something else failed meanwhile. TENON_TRY(result) always keeps it.
+  /// The code. Makes the message the thread's again, so that `return result.error();` keeps the
+  /// message unless something else failed meanwhile. TENON_TRY(result) always keeps the message.
   Error error() const noexcept {
     if (message_ != nullptr) detail::give_back_text(error_, message_);
     return error_;
@@ -148,11 +149,11 @@ class [[nodiscard]] Result {
   T& value() & TENON_LIFETIMEBOUND { return check(), value_; }
   const T& value() const& TENON_LIFETIMEBOUND { return check(), value_; }
   T&& value() && TENON_LIFETIMEBOUND { return check(), std::move(value_); }
-  /// As value().
+  /// The same as value().
   T& operator*() & TENON_LIFETIMEBOUND { return value(); }
   const T& operator*() const& TENON_LIFETIMEBOUND { return value(); }
   T&& operator*() && TENON_LIFETIMEBOUND { return std::move(*this).value(); }
-  /// The value, or `other` if there is none, whose type converts to T.
+  /// The value; if there is none, `other` converted to T.
   template <class U = T>
   T value_or(U&& other) const& {
     static_assert(std::is_convertible_v<U, T>,
@@ -165,7 +166,7 @@ class [[nodiscard]] Result {
                   "value_or(other): other converts to the value's type");
     return ok() ? std::move(value_) : static_cast<T>(std::forward<U>(other));
   }
-  /// f(value), which returns a Result or an Error; of a failed result, its error and message.
+  /// Returns f(value), a Result or an Error. For a failed result, returns its error and message.
   template <class F>
   auto and_then(F&& f) & {
     return and_then(*this, std::forward<F>(f));
@@ -178,7 +179,8 @@ class [[nodiscard]] Result {
   auto and_then(F&& f) && {
     return and_then(std::move(*this), std::forward<F>(f));
   }
-  /// A Result of f(value), an Error if f returns void; of a failed result, its error and message.
+  /// Returns a Result with f(value), or an Error if f returns void. For a failed result, returns
+  /// its error and message.
   template <class F>
   auto transform(F&& f) & {
     return transform(*this, std::forward<F>(f));
@@ -191,15 +193,15 @@ class [[nodiscard]] Result {
   auto transform(F&& f) && {
     return transform(std::move(*this), std::forward<F>(f));
   }
-  // Only for types that cannot be copied, such as TensorPtr: other types may be constructible from
-  // a Result.
+  // Declared only for types that cannot be copied, such as TensorPtr: other types may have
+  // constructors that take a Result.
   template <class UseValueOrCheckOk,
             std::enable_if_t<
                 std::is_same_v<UseValueOrCheckOk, T> && !std::is_copy_constructible_v<T>, int> = 0>
   operator UseValueOrCheckOk() const
       TENON_MISTAKE("a Result is not a value: use .value(), which raises its error, or check ok()");
   /// A member of the value.
-  /// Errors: as value()'s.
+  /// Errors: the same as value()'s.
   T* operator->() TENON_LIFETIMEBOUND { return &value(); }
   const T* operator->() const TENON_LIFETIMEBOUND { return &value(); }
 

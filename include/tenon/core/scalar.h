@@ -16,7 +16,7 @@ TENON_END_OWN
 namespace detail {
 using own::Scalar;
 
-/// Detects c10's and ExecuTorch's Scalar: any other class with these members.
+/// Detects c10's and ExecuTorch's Scalar by their members.
 template <class S, class = void>
 struct IsForeignScalar : std::false_type {};
 template <class S>
@@ -33,7 +33,7 @@ struct HasComplexAndType<S, std::void_t<decltype(std::declval<const S&>().toComp
                                         decltype(std::declval<const S&>().type())>>
     : std::true_type {};
 
-/// Whether that Scalar holds values above INT64_MAX: from libtorch 2.3 on.
+/// Whether c10's Scalar can hold integers above INT64_MAX: since libtorch 2.3.
 template <class S, class = void>
 struct HasUInt64 : std::false_type {};
 template <class S>
@@ -70,7 +70,7 @@ class Scalar {
     }
   }
 
-  /// From c10's or ExecuTorch's.
+  /// From c10's or ExecuTorch's Scalar.
   template <class S, std::enable_if_t<detail::IsForeignScalar<S>::value, int> = 0>
   Scalar(const S& value) : Scalar(from_foreign(value)) {}
 
@@ -85,7 +85,7 @@ class Scalar {
   /// Whether this holds a complex number.
   bool isComplex() const noexcept { return kind_ == Kind::Pair; }
 
-  /// Bool, Long (UInt64 above its range), Double or ComplexDouble.
+  /// Bool, Long, UInt64 (for integers above INT64_MAX), Double or ComplexDouble.
   /// Source: c10::Scalar::type.
   ScalarType type() const noexcept {
     if (isBoolean()) return ScalarType::Bool;
@@ -96,8 +96,8 @@ class Scalar {
 
   /// The value as a T. Rounding to a shorter floating type is allowed; any other change of the
   /// value is an error.
-  /// Errors: InvalidArgument when it is out of T's range, has a fraction or an imaginary part that
-  /// T lacks, or is neither 0 nor 1 for bool.
+  /// Errors: InvalidArgument when the value is out of T's range, has a fraction or an imaginary
+  /// part that T lacks, or is neither 0 nor 1 for bool.
   template <class T>
   T to() const {
     TENON_CHECK(fits<T>(), Error::InvalidArgument, "Scalar::to: ", *this, " does not fit ",
@@ -124,8 +124,8 @@ class Scalar {
     return Scalar(convert<T>()).keeps(*this);
   }
 
-  /// Whether this is `value` converted without loss, except that floating values may be rounded. A
-  /// finite value must not become infinite or NaN, nor infinity NaN.
+  /// Whether this equals `value`, apart from the rounding of floating values. A finite value must
+  /// not have become infinite or NaN, nor infinity NaN.
   bool keeps(const Scalar& value) const noexcept {
     if (isIntegral(true)) {
       if (!value.isIntegral(true)) return real_part() == value.real_;
@@ -145,7 +145,7 @@ class Scalar {
   }
 
  private:
-  // Pair: a complex number. X.h defines a macro Complex.
+  // Pair: a complex number. The name Complex is a macro in X.h.
   enum class Kind : uint8_t { Bool, Signed, Unsigned, Double, Pair };
 
   template <class S>

@@ -53,7 +53,7 @@ enum class ScalarType : int8_t {
   UInt16 = 27,           ///< uint16_t
   UInt32 = 28,           ///< uint32_t
   UInt64 = 29,           ///< uint64_t
-  Undefined = 46,        ///< no type: as in ExecuTorch 1.5 and torch 2.13
+  Undefined = 46,        ///< no type; the number is ExecuTorch 1.5's and torch 2.13's
 };
 
 #if defined(__GNUC__)
@@ -68,8 +68,9 @@ namespace detail {
 
 using own::ScalarType;
 
-/// Converts to tenon's enumeration, and back. Of c10's numbers only Undefined's differs, by
-/// version. Casts through int8_t, because a cast to the same type is a warning.
+/// Converts to tenon's enumeration, and back. All numbers are c10's, except that c10's number of
+/// Undefined depends on the version. Casts through int8_t, because a cast to the same type is a
+/// warning.
 constexpr own::ScalarType own_type(tenon::ScalarType type) noexcept {
   return type == tenon::ScalarType::Undefined
              ? own::ScalarType::Undefined
@@ -81,7 +82,7 @@ constexpr tenon::ScalarType public_type(own::ScalarType type) noexcept {
              : static_cast<tenon::ScalarType>(static_cast<int8_t>(type));
 }
 
-/// Whether T is the public ScalarType and differs from tenon's.
+/// Whether T is the public ScalarType and that is not tenon's own.
 template <class T>
 inline constexpr bool is_foreign_type_v =
     std::is_same_v<T, tenon::ScalarType> && !std::is_same_v<T, own::ScalarType>;
@@ -121,8 +122,8 @@ namespace detail {
 
 template <class T, class = void>
 struct IsComplexLike : std::false_type {};
-/// Detects std::complex<V>, c10::complex<V> and tenon::complex<V>: class templates over V of twice
-/// V's size. By V, since c10::complex<Half> has no value_type.
+/// Detects std::complex<V>, c10::complex<V> and tenon::complex<V>: class templates with the
+/// argument V and twice its size. Does not use value_type, which c10::complex<Half> lacks.
 template <template <class> class C, class V>
 struct IsComplexLike<C<V>, std::void_t<decltype(std::declval<const C<V>&>().real()),
                                        decltype(std::declval<const C<V>&>().imag())>>
@@ -170,7 +171,7 @@ constexpr ScalarType scalar_type_of() noexcept {
     return integer_scalar_type<T>();
   } else if constexpr (IsComplexLike<T>::value) {
     using V = typename IsComplexLike<T>::Part;
-    // Eleven digits in two bytes: includes c10::Half, excludes BFloat16 and short.
+    // Two bytes and eleven digits: true for c10::Half, false for BFloat16 and short.
     constexpr bool is_half = sizeof(V) == 2 && std::numeric_limits<V>::digits == 11;
     return std::is_same_v<V, double>  ? ScalarType::ComplexDouble
            : std::is_same_v<V, float> ? ScalarType::ComplexFloat
@@ -243,7 +244,8 @@ constexpr size_t row_of(own::ScalarType type) noexcept {
   while (row < sizeof kScalarTypes && kScalarTypes[row] != type) ++row;
   return row;
 }
-/// As an integer, for a switch over some types: -Wswitch-enum would ask for all.
+/// The type as an integer, for a switch over some types: -Wswitch-enum would ask for a case for
+/// each type.
 template <class Type>
 constexpr int number_of(Type type) noexcept {
   return static_cast<int>(type);
@@ -252,7 +254,7 @@ constexpr int number_of(Type type) noexcept {
 
 TENON_BEGIN_OWN
 
-/// The types by short names, `zeros({2, 3}, kHalf)`; in ATen mode at's own.
+/// Short names of the types: `zeros({2, 3}, kHalf)`. In ATen mode they are ATen's.
 /// Source: at::kFloat and the others.
 inline constexpr ScalarType kByte = ScalarType::Byte, kChar = ScalarType::Char,
                             kShort = ScalarType::Short, kInt = ScalarType::Int,
@@ -295,10 +297,11 @@ constexpr size_t elementSize(ScalarType type) noexcept {
   }
 }
 
-/// Whether it is one of the types above; false for Undefined and any other number.
+/// Whether a tensor can have this dtype; false for Undefined, for quantised and bit types, and for
+/// any other number.
 constexpr bool isValidType(ScalarType type) noexcept { return elementSize(type) != 0; }
 
-/// "Float"; "Undefined".
+/// The name, such as "Float"; "Undefined" if the type is not valid.
 /// Source: c10::toString.
 constexpr const char* toString(ScalarType type) noexcept {
 #define TENON_DETAIL_NAME(cpp_type, name) #name "\0"
@@ -353,14 +356,14 @@ constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
     return isFloatingType(a) ? a : isFloatingType(b) ? b : ScalarType::Undefined;
   }
   if (isComplexType(a) || isComplexType(b)) {
-    // The complex type whose parts hold both; its number is its part's plus three.
+    // The complex type whose parts can hold both. A complex type's number is its part's plus three.
     const auto part = [](ScalarType t) {
       return isComplexType(t) ? static_cast<ScalarType>(static_cast<int>(t) - 3) : t;
     };
     return static_cast<ScalarType>(static_cast<int>(promoteTypes(part(a), part(b))) + 3);
   }
   if (isFloatingType(a) && isFloatingType(b)) {
-    // Half with BFloat16 is Float: neither holds the other.
+    // Half with BFloat16 is Float: neither can hold the other's values.
     return a == ScalarType::Double || b == ScalarType::Double ? ScalarType::Double
                                                               : ScalarType::Float;
   }
@@ -376,7 +379,7 @@ constexpr ScalarType promoteTypes(ScalarType a, ScalarType b) noexcept {
 
 TENON_END_OWN
 
-/// In ATen mode, these functions for c10's ScalarType.
+/// In ATen mode, the functions above for c10's ScalarType.
 template <class T, std::enable_if_t<detail::is_foreign_type_v<T>, int> = 0>
 constexpr bool isValidType(T type) noexcept {
   return isValidType(detail::own_type(type));
@@ -396,7 +399,7 @@ inline void append(Message& out, ScalarType type) noexcept {
     out.put(')');
   }
 }
-/// In ATen mode, for c10's types.
+/// In ATen mode, append() for c10's types.
 template <class T, std::enable_if_t<is_foreign_type_v<T>, int> = 0>
 void append(Message& out, T type) noexcept {
   append(out, own_type(type));

@@ -16,13 +16,13 @@ TENON_BEGIN_NAMESPACE
 /// The offsets, relative to element 0, of the lowest and highest elements that a shape reaches.
 /// Both are inclusive; a shape without elements has min 0 and max -1.
 struct OffsetRange {
-  ptrdiff_t min = 0;   ///< of the lowest element
-  ptrdiff_t max = -1;  ///< of the highest element
+  ptrdiff_t min = 0;   ///< offset of the lowest element
+  ptrdiff_t max = -1;  ///< offset of the highest element
 };
 
 namespace detail {
 
-/// a * b into `product`; false when it does not fit.
+/// Writes a * b to `product`; returns false if the result does not fit.
 template <class T>
 TENON_ALWAYS_INLINE bool multiply(T a, T b, T& product) noexcept {
 #if TENON_PORTABLE
@@ -112,9 +112,9 @@ TENON_COLD inline Error fail_shape(ArrayRef<int64_t> sizes, size_t element_size)
 
 }  // namespace detail
 
-/// The number of elements; 1 for no sizes.
+/// The number of elements; 1 if there are no sizes.
 /// Errors: InvalidArgument when a size is negative, or when the product of the nonzero sizes, in
-/// elements or bytes, overflows: strides are such products in shapes without elements too.
+/// elements or bytes, overflows: the strides are such products, even if the shape has no elements.
 /// Source: c10::multiply_integers, with the checks.
 inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size,
                            ptrdiff_t& numel) noexcept {
@@ -125,8 +125,8 @@ inline Error compute_numel(ArrayRef<int64_t> sizes, size_t element_size,
   return Error::Ok;
 }
 
-/// `count` elements, which may be negative, in bytes.
-/// Errors: InvalidArgument when that is beyond PTRDIFF_MAX in either direction.
+/// The bytes of `count` elements; `count` may be negative.
+/// Errors: InvalidArgument when the bytes are beyond PTRDIFF_MAX in either direction.
 inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) noexcept {
   ptrdiff_t product = 0;
   if (!detail::multiply_offset(static_cast<ptrdiff_t>(element_size), count, product) ||
@@ -208,7 +208,7 @@ inline bool is_dense(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
     if (sizes[d] == 0) return true;
     if (sizes[d] == 1) continue;
     if (strides[d] != expected) dense = false;
-    // Unsigned: the sizes may not have been checked yet.
+    // Unsigned, which may wrap: the sizes may not have been checked yet.
     if (dense) {
       expected =
           static_cast<int64_t>(static_cast<uint64_t>(expected) * static_cast<uint64_t>(sizes[d]));
@@ -223,7 +223,7 @@ inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) no
   return is_dense(sizes, strides, {});
 }
 
-/// Whether two index tuples may address one element. Never false when they do. Exact if all
+/// Whether two index tuples may address the same element. Never false if two do. Exact if all
 /// dimensions except the two innermost nest; otherwise it may be true for strides that do not
 /// collide, since the exact problem is NP-hard. Precondition: compute_offset_range() succeeded, so
 /// that the range's length fits size_t.
@@ -231,7 +231,7 @@ inline bool is_contiguous(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) no
 inline bool may_overlap(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                         ArrayRef<DimOrderType> order) noexcept {
   for (const int64_t size : sizes) {
-    if (size == 0) return false;  // first: strides may then be anything
+    if (size == 0) return false;  // checked first: the strides may then be anything
   }
   size_t reach = 0;  // the largest distance between elements of the inner dimensions
   size_t count = 0;  // how many inner dimensions there are, not counting those of size 1
@@ -269,7 +269,8 @@ inline Error check_nbytes(const OffsetRange& offsets, size_t element_size) noexc
   return compute_nbytes(offsets.max + 1, element_size, nbytes);
 }
 
-/// `dim` as an index; negative counts from the end. `kind` names what has `rank` dimensions.
+/// Converts `dim` to an index; a negative `dim` counts from the end. In the error text, `kind`
+/// names the object with `rank` dimensions.
 TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
                                      const char* kind = "tensor") noexcept {
   const auto n = static_cast<int64_t>(rank);
@@ -281,14 +282,14 @@ TENON_TEMPLATE_INLINE Error wrap_dim(int64_t dim, size_t rank, size_t& d,
   return Error::Ok;
 }
 
-/// wrap_dim(), with rank 0 taken as rank 1, as in ATen.
+/// Does the same as wrap_dim(), but takes rank 0 as rank 1, as ATen does.
 TENON_TEMPLATE_INLINE Error wrap_dim_or_scalar(int64_t dim, size_t rank, size_t& d) noexcept {
   const bool is_scalar = rank == 0 && (dim == 0 || dim == -1);
   return wrap_dim(dim, is_scalar ? 1 : rank, d);
 }
 
 /// Replaces a -1 in `sizes` by the size for `numel` elements in total.
-/// Errors: InvalidArgument if no size or several fit, or the element count differs.
+/// Errors: InvalidArgument if no size or several sizes fit, or if the element counts differ.
 TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t element_size) noexcept {
   int64_t* inferred = nullptr;
   bool is_unclear = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorView: memory that is described, not owned.
+// TensorView: describes a tensor's memory without owning it.
 #pragma once
 
 #include "tenon/core/device.h"
@@ -11,7 +11,7 @@ TENON_BEGIN_VALUES
 ///
 /// Ownership: none, neither of the memory nor of the lists. A tensor's view refers to the lists in
 /// its metadata: it is valid until the tensor is destroyed or gets another shape. A backend that
-/// uses them after its function has returned copies the lists, for example to a ViewWithLists.
+/// uses the lists after its function has returned must copy them, for example to a ViewWithLists.
 ///
 /// `data` is element 0, which with a negative stride is not the lowest address. Strides are in
 /// elements.
@@ -19,30 +19,30 @@ struct TensorView {
   void* data = nullptr;                     ///< element 0
   ScalarType type = ScalarType::Undefined;  ///< the dtype
   Device device;                            ///< where the memory is
-  ArrayRef<int64_t> sizes;                  ///< one for each dimension
+  ArrayRef<int64_t> sizes;                  ///< one size for each dimension
   ArrayRef<int64_t> strides;                ///< in elements, as many as sizes
 
-  /// `type`, in a Tensor's words.
+  /// `type`, under Tensor's name.
   ScalarType dtype() const noexcept { return type; }
-  /// `type`, in ATen's words.
+  /// `type`, under ATen's name.
   ScalarType scalar_type() const noexcept { return type; }
 };
 
-/// A TensorView and its lists: for memory that no tensor describes, and where a tensor's lists may
-/// change while a view is in use. Converts to a TensorView, which refers to this.
+/// A TensorView that owns its lists: for memory that no tensor describes, and for a view that is in
+/// use while its tensor's lists may change. Converts to a TensorView, which refers to these lists.
 ///
-/// Ownership: its lists; none of the memory. Out of memory for lists of more dimensions than
-/// TENON_INLINE_DIMS, they are empty, and their error() says so.
+/// Ownership: owns the lists, not the memory. If there is no memory for lists of more than
+/// TENON_INLINE_DIMS dimensions, the lists are empty, and their error() is OutOfMemory.
 struct ViewWithLists {
   void* data = nullptr;                     ///< element 0
   ScalarType type = ScalarType::Undefined;  ///< the dtype
   Device device;                            ///< where the memory is
-  Dims sizes;                               ///< one for each dimension
+  Dims sizes;                               ///< one size for each dimension
   Dims strides;                             ///< in elements, as many as sizes
 
-  /// `type`, in a Tensor's words.
+  /// `type`, under Tensor's name.
   ScalarType dtype() const noexcept { return type; }
-  /// `type`, in ATen's words.
+  /// `type`, under ATen's name.
   ScalarType scalar_type() const noexcept { return type; }
   /// A view that refers to these lists.
   operator TensorView() const& noexcept TENON_LIFETIMEBOUND {
