@@ -48,7 +48,7 @@ constexpr bool host_is_big_endian() noexcept {
 #endif
 }
 
-/// Makes every byte of Bool elements 0 or 1: reading any other byte as a C++ bool is undefined.
+/// Makes every byte of Bool elements 0 or 1: to read any other byte as a C++ bool is undefined.
 TENON_VECTORIZE inline void make_bools_0_or_1(void* data, size_t nbytes) noexcept {
   auto* const bytes = static_cast<unsigned char*>(data);
   for (size_t i = 0; i < nbytes; ++i) bytes[i] = bytes[i] != 0 ? 1 : 0;

@@ -113,11 +113,11 @@ inline double largest_number(ScalarType type) noexcept {
 
 /// The limits of a cast's target.
 struct CastLimits {
-  int64_t lowest;    ///< of integers
-  int64_t below;     ///< the result for values below `lowest`
-  uint64_t highest;  ///< of integers
-  double largest;    ///< of floating values
-  bool rounding;     ///< floating to integer: round, else truncate
+  int64_t lowest;    ///< the lowest value of an integer target
+  int64_t below;     ///< the result for values below it
+  uint64_t highest;  ///< the highest value of an integer target
+  double largest;    ///< the largest finite value of a floating target
+  bool rounding;     ///< whether floating values are rounded to integers, or truncated
 };
 
 TENON_TEMPLATE_INLINE CastLimits cast_limits(ScalarType to, ScalarType from,
@@ -138,12 +138,13 @@ TENON_TEMPLATE_INLINE CastLimits cast_limits(ScalarType to, ScalarType from,
 }
 // Casts of one number, shared with CUDA kernels.
 
-/// As in C++.
+/// Converts as C++ does.
 template <class T, class F>
 TENON_ALWAYS_INLINE T plain(F value, const CastLimits&) noexcept {
   return static_cast<T>(value);
 }
-/// Narrows by rounding to odd, so that a second rounding to a shorter type is exact.
+/// Narrows to double by rounding to odd: a second rounding, to a shorter type, then gives the same
+/// as a single one.
 template <class F>
 TENON_ALWAYS_INLINE double long_to_odd_double(F value, const CastLimits&) noexcept {
   return round_to_odd_double(value);
@@ -202,7 +203,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,
   return value < limits.lowest ? limits.below : value > most ? most : value;
 }
 
-/// Double to integers of up to 32 bits, truncated, in the same way.
+/// Double to integers of up to 32 bits, truncated. Works as float_to_int().
 TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits) noexcept {
   const uint64_t bits = double_bits(value);
   const double number = double_from_bits(if_greater(bits & INT64_MAX, kDoubleInfinity, 0, bits));
@@ -222,9 +223,9 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
   const uint64_t bits = double_bits(value);
   const uint64_t magnitude = bits & INT64_MAX;
 #if defined(__clang__)
-  // Masks values out of range, since Clang converts before the branch, which would set FE_INVALID;
-  // after the branch it would drop the mask. GCC needs no mask, and would take a fifth more
-  // instructions.
+  // Makes values out of range 0, since Clang converts before the branch, which would set
+  // FE_INVALID. Clang would drop a mask that comes after the branch. GCC does not need a mask,
+  // which would take it a fifth more instructions.
   value = double_from_bits(if_greater(kTwoTo63, magnitude, bits, 0));
   auto whole = static_cast<int64_t>(value);
 #endif
@@ -264,7 +265,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double clamp_double(double value,
   return double_from_bits(if_greater(magnitude, kDoubleInfinity, bits, clamped));
 }
 
-/// To Bool, by the bits: NaN is true, both zeros are false.
+/// Converts to Bool by the bits: NaN is true, both zeros are false.
 template <class F>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&) noexcept {
   if constexpr (std::is_same_v<F, float>) return float_bits(value) << 1 != 0;
@@ -272,8 +273,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE bool is_nonzero(F value, const CastLimits&
   return value != 0;
 }
 
-/// Element i of possibly misaligned memory. A Bool is any nonzero byte: foreign memory has them,
-/// and reading them as a C++ bool would be undefined.
+/// Element i of possibly misaligned memory. Any nonzero byte is a true Bool: foreign memory may
+/// have bytes above 1, and to read them as a C++ bool would be undefined.
 template <class T>
 TENON_ALWAYS_INLINE T load_element(const void* data, int64_t i) noexcept {
   if constexpr (std::is_same_v<T, bool>) {
@@ -361,8 +362,8 @@ TENON_TEMPLATE_INLINE Scalar load_scalar(ScalarType type, const void* element) n
 /// Writes a Scalar to `element`, of elementSize(type) bytes.
 /// Errors: InvalidType for Undefined, for a floating value to an integral type or Bool, and for a
 /// complex one to a real type; InvalidArgument when the type cannot represent the value, rounding
-/// aside. With kIsFloat the type must be Float: code for the others, 6.6 KB on a Cortex-M, is not
-/// linked.
+/// aside. With kIsFloat the type must be Float: the code for other types, 6.6 KB on a Cortex-M, is
+/// then not linked.
 template <bool kIsFloat = false>
 Error store_scalar(ScalarType type, const Scalar& value, void* element) noexcept {
   if (!isValidType(type)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The steps of casts: loops over consecutive elements. convert.h chooses them.
 //
-// One function for each instruction set has the loops of all steps: a function for each step would
-// take a fifth more code.
+// For each instruction set one function contains the loops of all steps: a function for each step
+// would take a fifth more code.
 #pragma once
 
 #include <cstddef>
@@ -99,13 +99,14 @@ enum class Step : uint8_t {
 /// A step's number, for a switch over some of them.
 constexpr uint8_t number_of(Step step) noexcept { return static_cast<uint8_t>(step); }
 
-/// Converts a multiple of kStepElements elements: loops without a remainder.
+/// A StepFunction converts a multiple of kStepElements elements, so that loops have no remainder.
 struct CastContext;
 using StepFunction = void (*)(void* out, const void* in, int64_t count,
                               const CastContext* context) noexcept;
 inline constexpr int64_t kStepElements = TENON_BARE_METAL ? 8 : 32;
 
-/// A step outside this file, for each instruction set that it is compiled for.
+/// The functions of a step outside this file, one for each instruction set that the step is
+/// compiled for.
 struct StepVariants {
   StepFunction baseline;
   StepFunction avx2;  ///< null if not faster
@@ -113,10 +114,10 @@ struct StepVariants {
 
 /// Parameters of the steps of a cast.
 struct CastContext : CastLimits {
-  const SmallFloatCode* from_code;  ///< of Half or Float8
+  const SmallFloatCode* from_code;  ///< for a source that is Half or Float8
   const SmallFloatCode* to_code;
   int64_t part_size;  ///< bytes of a copied element, or of a complex element's part
-  uint64_t mask;      ///< the bits that make an element true: a zero may have a sign
+  uint64_t mask;      ///< the bits that make an element true: not a zero's sign
   StepFunction own = nullptr;
   // A Normalize's values: one for all elements or, if the channel `varies`, one for each.
   bool varies = false;
@@ -220,8 +221,9 @@ template <>
 struct Operand<8> {
   double value;
 };
-// A case of a step that one instruction does for `n` elements of these sizes: compilers take three
-// or four to widen bytes. Pass literals: nvcc prints constants in template arguments wrongly.
+// A case of a step that one instruction does for `n` elements of these sizes: compilers use three
+// or four instructions to widen bytes. Pass literals: nvcc prints constants in template arguments
+// wrongly.
 #define TENON_DETAIL_BY(step, to_bytes, from_bytes, n, instruction) \
   case number_of(Step::step):                                       \
     do {                                                            \
@@ -237,8 +239,8 @@ struct Operand<8> {
     return;
 #define TENON_DETAIL_TO_FLOAT(widen) widen " {%1, %0|%0, %1}\n\tvcvtdq2ps %0, %0"
 
-/// Runs a step on an AVX2 processor. At -Os there are no forms that only save time. The template
-/// parameter then gives the functions other names.
+/// Runs a step on an AVX2 processor. Without kVariants, as at -Os, forms that only save time are
+/// left out. The template parameter then gives the functions other names.
 template <bool kVariants>
 TENON_TARGET_AVX2 TENON_VECTORIZE_WHOLE void run_avx2(Step step, char* out, const char* in,
                                                       int64_t count,

@@ -52,7 +52,7 @@ bool equal_floats(const char* a, const char* b, int64_t count, uint64_t last) no
   return result;
 }
 
-/// Any byte but 0 is true.
+/// Compares Bools: any byte but 0 is true.
 inline bool equal_bools(const char* a, const char* b, int64_t count) noexcept {
   constexpr int64_t kBlock = 4096;
   for (int64_t n = 0; count != 0; count -= n, a += n, b += n) {
@@ -65,7 +65,7 @@ inline bool equal_bools(const char* a, const char* b, int64_t count) noexcept {
   return true;
 }
 
-/// Types whose only NaN is the code of -0.
+/// Compares elements of types whose only NaN is the code of -0.
 inline bool equal_unsigned_zeros(const char* a, const char* b, int64_t count) noexcept {
   constexpr int64_t kBlock = 4096;
   for (int64_t n = 0; count != 0; count -= n, a += n, b += n) {
@@ -99,7 +99,7 @@ struct Number {
   double real = 0;
   double imag = 0;
   bool is_integer = false;
-  uint64_t bits = 0;  // of an integer, which a double may not hold
+  uint64_t bits = 0;  // the integer, which a double may not hold
 };
 
 TENON_TEMPLATE_INLINE Number load_number(ScalarType type, const void* element) noexcept {
@@ -154,7 +154,7 @@ struct Tolerance {
       if (part > kLarge || part < -kLarge) scale = 0.25;  // their difference might overflow
     }
     double distance = modulus(a.real * scale - b.real * scale, a.imag * scale - b.imag * scale);
-    // Exactly: different integers may round to the same double.
+    // Compares integers exactly: different integers may round to the same double.
     if (a.is_integer && b.is_integer && (a.real < 0) == (b.real < 0)) {
       distance = static_cast<double>(a.bits < b.bits ? b.bits - a.bits : a.bits - b.bits);
     }
@@ -165,7 +165,8 @@ struct Tolerance {
   static constexpr double kLarge = 1e300;
 };
 
-/// Whether doubles up to `most` are plainly within a tolerance of each other, as Tolerance says.
+/// Whether doubles of magnitudes up to `most` are within a tolerance of each other. May be false
+/// for some that are: see CloseElements.
 struct CloseKernel : ForEachIsa<CloseKernel> {
   template <class>
   static TENON_INLINE_IN_TARGET void body(const char* a, const char* b, int64_t count, double rtol,
@@ -227,7 +228,7 @@ class CloseElements {
       doubles[k] = is_made ? made[k] : in[k];
     }
     clear_after_variants();
-    // A complex distance is at most 1.42 times the greater of its parts.
+    // A complex distance is at most 1.42 times the greater of its two parts.
     const double share = parts_ == 1 ? 1 : 0.5;
     bool result;
     dispatch<CloseKernel, kHasVariants>(doubles[0], doubles[1], parts_ * count,
@@ -239,7 +240,7 @@ class CloseElements {
   ScalarType types_[2];
   Tolerance tolerance_;
   int64_t parts_;
-  double most_ = Tolerance::kLarge;  // of 64-bit integers: beyond, doubles are not exact
+  double most_ = Tolerance::kLarge;  // for 64-bit integers the limit up to which doubles are exact
   Conversion conversions_[2];
 };
 

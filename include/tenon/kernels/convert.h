@@ -27,7 +27,7 @@ constexpr bool is_exact_in_float(ScalarType type) noexcept {
                                     : isFloatingType(type) && type != ScalarType::Double;
 }
 
-/// Those of the Float8 types, in order, and Half's.
+/// The codes of the Float8 types, in order, then Half's.
 inline constexpr SmallFloatCode kSmallFloatCodes[] = {
     Float8_e5m2::format::code(), Float8_e4m3fn::format::code(), Float8_e5m2fnuz::format::code(),
     Float8_e4m3fnuz::format::code(), Half::format::code()};
@@ -63,7 +63,7 @@ struct PlainSteps {
   constexpr void set(ScalarType to, ScalarType from, Step value) noexcept {
     const size_t row = type_row(from);
     step[type_row(to) / 2][row] = value;
-    if (isIntegralType(to, false) && elementSize(to) < elementSize(from)) {  // of any sign
+    if (isIntegralType(to, false) && elementSize(to) < elementSize(from)) {  // signed or unsigned
       step[type_row(to) / 2][row + 1] = value;
     }
   }
@@ -84,11 +84,11 @@ struct Conversion {
                        const CastContext& context) noexcept;
 
   CastContext context;
-  int64_t from_size;  ///< of an element
+  int64_t from_size;  ///< bytes of a source element
   int64_t to_size;
   int64_t parts = 1;   ///< per element: 2 if both parts of complex elements are converted
-  Run run_step;        ///< for the instruction set in use
-  Step first_unknown;  ///< of the plain steps, the first that it has no form of
+  Run run_step;        ///< runs a step on the instruction set in use
+  Step first_unknown;  ///< the first plain step for which run_step has no form
   int count = 0;
   Step steps[8];
 
@@ -123,7 +123,7 @@ struct Conversion {
     add(Step::Encode);
     add_plain(unsigned_type(elementSize(to)), ScalarType::UInt32);
   }
-  /// To Bool, by the bits: NaN is true, both zeros are false.
+  /// Adds the steps to Bool, by the bits: NaN is true, both zeros are false.
   TENON_TEMPLATE_INLINE void add_nonzero(ScalarType from) noexcept {
     const size_t size = elementSize(from);
     add(size == 1   ? Step::NonzeroByte
@@ -172,8 +172,8 @@ struct Conversion {
 };
 
 /// Adds the steps between real types. Equal types occur as parts of complex types; signalling NaNs
-/// of small floats become quiet then too. Cold, as make_conversion(): compiled for size, since both
-/// run once for all elements.
+/// of small floats become quiet then too. Cold, as is make_conversion(): both run once for all
+/// elements, so they are compiled for size.
 TENON_TEMPLATE_INLINE TENON_COLD void add_cast(Conversion& c, ScalarType to, ScalarType from,
                                                CastMode mode) noexcept {
   const bool saturate = mode == CastMode::Saturate;
@@ -246,8 +246,8 @@ void choose_forms(Conversion& c) noexcept {
 #endif
 }
 
-/// The conversion of elements of any type to any other. With CastMode::Checked canCast(from, to)
-/// holds.
+/// Sets up the conversion of elements of any type to any other. With CastMode::Checked,
+/// canCast(from, to) must hold.
 TENON_TEMPLATE_INLINE TENON_COLD void make_conversion(Conversion& c, ScalarType to, ScalarType from,
                                                       CastMode mode) noexcept {
   choose_forms(c);

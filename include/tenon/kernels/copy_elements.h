@@ -42,7 +42,7 @@ class BlockWalk {
     plane.in_step_i = row.src_stride;
     for (size_t d = 0; d < outer_; ++d) index_[d] = 0;
   }
-  /// False at the end.
+  /// Moves to the next block. Returns false at the end.
   template <class = void>
   TENON_NOINLINE bool next() noexcept {
     ptrdiff_t step = chunk_;
@@ -63,7 +63,7 @@ class BlockWalk {
       index /= dims_[d].size;
     }
   }
-  /// How much of the chunked dimension the block has.
+  /// How many indices of the chunked dimension the block spans.
   ptrdiff_t chunk() const noexcept {
     if (outer_ == 0) return 1;
     const ptrdiff_t rest = dims_[outer_ - 1].size - index_[outer_ - 1];
@@ -222,8 +222,8 @@ TENON_TEMPLATE_INLINE void shift_piece(ElementPlan& plan) noexcept {
     }
   } while (at.next());
 }
-/// Executes a plan with `is_shift`: in threads where no element moves beyond its part of the
-/// outermost dimension.
+/// Executes a plan with `is_shift`. Several threads share the outermost dimension if one index's
+/// memory lies apart from the next one's, before and after the move.
 TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
   ptrdiff_t reach = static_cast<char*>(plan.dst) - static_cast<const char*>(plan.src);
   if (reach < 0) reach = -reach;  // abs() may be a macro
@@ -248,9 +248,9 @@ TENON_TEMPLATE_INLINE void move_dense(void* dst, const void* src, size_t nbytes)
   });
 }
 
-/// Copies `src` to `dst`: host memory, same sizes, not overlapping, the destination's elements
-/// distinct; with CastMode::Checked canCast(src.type, dst.type). `cast` may be null if the types
-/// are equal.
+/// Copies `src` to `dst`: both are host memory of the same sizes, do not overlap, and the
+/// destination's elements are distinct. With CastMode::Checked, canCast(src.type, dst.type) must
+/// hold. `cast` may be null if the types are equal.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_elements(const TensorView& dst,
                                                         const TensorView& src, CastMode mode,
                                                         CastFunction cast) noexcept {
@@ -275,7 +275,8 @@ struct BlockConversion : Conversion {
   PixelShuffle gathering;
   PixelShuffle scattering;
   /// Whether rows run along the last dimension but one. They do where the source is consecutive
-  /// along it and has the larger elements: then the destination's smaller ones are transposed.
+  /// along it and has the larger elements: then the destination's elements, the smaller ones, are
+  /// transposed.
   bool exchanges;
   Channels channels = Channels::Same;
 
@@ -315,7 +316,7 @@ struct BlockConversion : Conversion {
     int64_t width = length < most ? length : most;
     const auto distance = [](int64_t stride) { return stride < 0 ? -stride : stride; };
     if (by_row && (distance(p.in_step_j) < distance(p.in_step_i) || p.out_step_j < p.out_step_i)) {
-      // At least as many rows as a cache line holds of the smaller elements: these may be
+      // Takes at least as many rows as a cache line holds of the smaller elements, which may be
       // consecutive across rows.
       int64_t least = most / (rows < 64 / smaller ? rows : 64 / smaller);
       if (least < 1) least = 1;  // blocks may be smaller than a row
@@ -350,8 +351,9 @@ struct BlockConversion : Conversion {
   }
 };
 
-/// Casts a plane whose source repeats along i: once, then copies the result. A separate function,
-/// so that its buffer is not in the frame of convert()'s caller; cold, as the work is in others.
+/// Casts a plane whose source repeats along i: casts one row, then copies the result. A separate
+/// function, so that its buffer is not in the stack frame of convert()'s caller; cold, since other
+/// functions do the work.
 TENON_TEMPLATE_INLINE TENON_COLD void cast_repeated(BlockConversion& c, const Plane& p) noexcept {
   alignas(BlockConversion::kAlignment) char made[BlockConversion::kBytes];
   const int64_t most = BlockConversion::kBytes / c.to_size;
@@ -396,7 +398,7 @@ TENON_COMPILED_ONCE void cast_elements(const ElementPlan& piece) noexcept {
     make_conversion(conversion, own_type(piece.dst_type), own_type(piece.src_type), piece.mode);
   }
   const bool is_row = piece.rank == 1 && both_consecutive(piece, piece.dims[0]);
-  if (is_row) {  // the overhead of convert() is that of 16 elements
+  if (is_row) {  // convert() itself takes as long as 16 elements
     conversion.run(static_cast<char*>(piece.dst), static_cast<const char*>(piece.src),
                    piece.dims[0].size);
     return clear_after_variants();

@@ -2,8 +2,8 @@
 // How loops use a processor: short vectors, the choice of an instruction set, and threads.
 //
 // Short vectors are the compilers' vector extensions under a few names. They are passed by
-// reference, never by value: the ABI of a 32-byte vector depends on the instruction set, and GCC
-// warns.
+// reference, never by value: the ABI of a 32-byte vector depends on the instruction set, about
+// which GCC warns.
 //
 // A kernel is a struct with a static run(Baseline, arguments…) and, where TENON_HAS_AVX2, a static
 // TENON_TARGET_AVX2 run(Avx2, arguments…) and perhaps a TENON_TARGET_AVX512 run(Avx512, …). All
@@ -39,7 +39,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 #if TENON_PORTABLE
-/// One lane.
+/// Without vector extensions a Vector is one lane.
 template <class E, size_t kBytes>
 using Vector = std::enable_if_t<sizeof(E) == kBytes, E>;
 #else
@@ -68,7 +68,7 @@ TENON_ALWAYS_INLINE void shuffle(V& out, const V& a, const V& b,
                                  std::index_sequence<kIndex...>) noexcept {
 #if TENON_HAS_SHUFFLEVECTOR
   out = __builtin_shufflevector(a, b, static_cast<int>(kIndex)...);
-#elif defined(__clang__)  // as nvcc's host compiler too
+#elif defined(__clang__)  // also as nvcc's host compiler
   constexpr size_t n = sizeof...(kIndex);
   V result;
   size_t i = 0;
@@ -103,16 +103,16 @@ TENON_INLINE_IN_TARGET void multiply_low(V& out, const V& a, const V& b) noexcep
     out = __builtin_bit_cast(
         V, __builtin_ia32_pmuludq128(reinterpret_cast<Ints>(a), reinterpret_cast<Ints>(b)));
   } else {
-    // Not by a builtin: GCC warns about its wide vector result as if passed by value, and a
-    // precompiled header loses a pragma against the warning.
+    // Not by a builtin: GCC would warn about the builtin's wide vector result, as if it were passed
+    // by value, and a precompiled header loses a pragma against the warning.
     asm("vpmuludq {%2, %1, %0|%0, %1, %2}" : "=v"(out) : "%v"(a), "vm"(b));
   }
 #endif
 }
 #endif
 
-/// Stores that bypass the caches: for memory larger than these, reading each line before writing it
-/// wastes a third of the bandwidth. end_streaming() orders them before later stores.
+/// Stores that bypass the caches: for memory larger than the caches, reading each line before
+/// writing it wastes a third of the bandwidth. end_streaming() orders them before later stores.
 template <class E>
 TENON_ALWAYS_INLINE void stream(void* aligned, const Vector<E, 16>& v) noexcept {
 #if defined(__clang__)
@@ -144,13 +144,13 @@ struct Baseline {
 struct Avx2 {
   static constexpr size_t vector_bytes = 32;
 };
-struct Avx512 : Avx2 {  // a kernel without an Avx512 variant runs its Avx2
+struct Avx512 : Avx2 {  // a kernel without an Avx512 variant runs its Avx2 variant
   static constexpr size_t vector_bytes = 64;
 };
 
 #if TENON_HAS_AVX2
-/// CPUID's EAX to EDX. <cpuid.h> has macros of plain names, and __builtin_cpu_supports links 4.5
-/// KB.
+/// CPUID's EAX to EDX. <cpuid.h> defines macros without a prefix, and __builtin_cpu_supports links
+/// 4.5 KB.
 struct CpuId {
   uint32_t a, b, c, d;
 };
@@ -220,7 +220,7 @@ inline void clear_after_variants() noexcept {
   isa() >= Isa::Avx2 ? clear_upper_halves() : clear_after_baseline();
 }
 
-/// For kernels whose variants only save time: there are none where code is to be small.
+/// Whether kernels have variants that only save time: not where code is to be small.
 inline constexpr bool kHasVariants = TENON_HAS_VARIANTS != 0;
 
 /// Base of a kernel: compiles its body<Level>() for each instruction set; AVX-512 only if `kWide`.
@@ -257,13 +257,13 @@ void dispatch(Args... args) noexcept {
   clear_after_baseline();
 }
 
-/// Less work stays in its thread: waking others would take as long.
+/// Work on fewer bytes stays in the calling thread: waking other threads would take as long.
 inline constexpr size_t kParallelBytes = size_t{1} << 20;
 
 /// Whether parallel_for() splits work of `nbytes`.
 ///
-/// The template parameter gives files with and without OpenMP different definitions. Their callers
-/// may be merged, since both write the same bytes.
+/// The template parameter gives the functions of files with and without OpenMP different names. The
+/// linker may still merge the functions that call them, since both write the same bytes.
 template <bool kThreads = TENON_HAS_OPENMP != 0>
 constexpr bool is_parallel(size_t nbytes) noexcept {
   return kThreads && nbytes >= kParallelBytes;

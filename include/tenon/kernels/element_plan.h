@@ -23,7 +23,7 @@ enum class CopyKind : uint8_t {
   Transpose,  ///< in blocks: each side is consecutive along another dimension
   Cast,       ///< a conversion, vectorised, in rows or blocks
   General,    ///< element by element
-  Staged,     ///< through a temporary, as the memories overlap
+  Staged,     ///< through a temporary, since the memories overlap
 };
 
 /// The name, such as "Rows".
@@ -33,7 +33,7 @@ constexpr const char* toString(CopyKind kind) noexcept {
   return kind <= CopyKind::Staged ? kNames[static_cast<size_t>(kind)] : "unknown";
 }
 
-/// The most dimensions longer than 1: a tensor's bytes fit ptrdiff_t.
+/// The most dimensions longer than 1 that a tensor can have, since its bytes fit ptrdiff_t.
 inline constexpr size_t kMaxLongDims = 8 * sizeof(ptrdiff_t) - 2;
 
 namespace detail {
@@ -63,8 +63,8 @@ struct ElementPlan {
   /// Whether the memories overlap but every element moves by the same distance, which needs no
   /// temporary. Set by plan_locations().
   bool is_shift = false;
-  /// Where planes are small: how many of the innermost dimensions, and how much of the next one,
-  /// are copied at once, by a table of offsets. Else 0.
+  /// Where planes are small, a table of offsets copies a block at once: the `block_rank` innermost
+  /// dimensions, and `block_chunk` indices of the next one. Otherwise 0.
   uint8_t block_rank = 0;
   ptrdiff_t block_chunk = 1;
   /// Bytes copied at once: an element, or several if the types are equal.
@@ -78,7 +78,8 @@ struct ElementPlan {
   /// The first element, in the order of the dimensions below.
   void* dst = nullptr;
   const void* src = nullptr;
-  /// The conversion of the types, made beforehand; null if cast_elements() is to make it.
+  /// The conversion of the types, made beforehand; null if cast_elements() is to make the
+  /// conversion.
   const Conversion* conversion = nullptr;
   size_t rank = 0;
   Dim dims[kMaxLongDims];  // the first `rank` are set
@@ -86,7 +87,7 @@ struct ElementPlan {
   ElementPlan() noexcept {}  // NOLINT: dims stays unset, which {} would zero
 };
 
-/// The source's bytes copied at once.
+/// How many of the source's bytes are copied at once.
 inline ptrdiff_t source_unit(const ElementPlan& plan) noexcept {
   return static_cast<ptrdiff_t>(plan.converts ? plan.src_size : plan.unit);
 }
@@ -102,10 +103,10 @@ inline bool both_consecutive(const ElementPlan& plan, const ElementPlan::Dim& di
 }
 
 /// Chooses the plane to transpose: the destination is consecutive along the last dimension, and the
-/// dimension along which the source is (perhaps reversed) becomes the last but one. False if there
-/// is none, or if both are short and another dimension is longer; that one becomes the last but
-/// one. A cast's blocks are made of these two dimensions. The longer one must fit the cache, since
-/// it is walked for each index of the shorter one.
+/// dimension along which the source is (perhaps reversed) becomes the last but one. Returns false
+/// if there is no such dimension, or if both are short and another dimension is longer; the longer
+/// one then becomes the last but one. A cast's blocks are made of these two dimensions. The longer
+/// one must fit the cache, since it is walked for each index of the shorter one.
 inline bool make_plane(ElementPlan& plan) noexcept {
   if (plan.rank < 2 || plan.dims[plan.rank - 1].dst_stride != static_cast<ptrdiff_t>(plan.unit)) {
     return false;
@@ -138,7 +139,7 @@ inline constexpr ptrdiff_t kBlockUnits = 256;
 /// The bytes of each side of a block that is converted, which has to fit a buffer.
 inline constexpr ptrdiff_t kBlockBytes = 4096;
 static_assert(kBlockUnits * 16 <= kBlockBytes, "a block of the largest elements fits");
-/// No tables where code, or the stack, is to be small.
+/// There are no tables of offsets where code, or the stack, is to be small.
 #if defined(__OPTIMIZE_SIZE__)
 inline constexpr bool kHasBlocks = false;
 #else
@@ -200,7 +201,7 @@ inline void choose_block(ElementPlan& plan, bool is_row) noexcept {
   plan.block_rank = static_cast<uint8_t>(plan.rank - first);
 }
 
-// Inlined: a call is measurable in small copies.
+// The functions below are inlined: in small copies a call takes measurable time.
 
 /// Sorts a plan's dimensions by the destination's strides, which are positive.
 template <class = void>
@@ -261,14 +262,14 @@ TENON_ALWAYS_INLINE void choose_kind(ElementPlan& plan) noexcept {
   if (kHasBlocks && plan.rank > 2 && !is_fill) choose_block(plan, is_row);
 }
 
-/// The default for `apart` merges all dimensions.
+/// Completes a plan. By default (`apart`) all dimensions may be merged.
 TENON_TEMPLATE_INLINE void finish_plan(ElementPlan& plan, ptrdiff_t apart = 0) noexcept {
   merge_dims(plan, apart);
   choose_kind(plan);
 }
 
 /// Sets a plan's dimensions to those of `dst` longer than 1, in order, and the other fields that
-/// finish_plan() needs. False without elements.
+/// finish_plan() needs. Returns false if there are no elements.
 template <class = void>
 TENON_ALWAYS_INLINE bool begin_plan(ElementPlan& plan, const TensorView& dst, const TensorView& src,
                                     CastMode mode) noexcept {
@@ -282,7 +283,7 @@ TENON_ALWAYS_INLINE bool begin_plan(ElementPlan& plan, const TensorView& dst, co
   const int64_t* const dst_strides = dst.strides.data();
   const int64_t* const src_sizes = src.sizes.data();
   const int64_t* const src_strides = src.strides.data();
-  // First: without elements, strides may be too large to multiply, and data may be null.
+  // Checked first: without elements, strides may be too large to multiply, and data may be null.
   for (size_t d = 0; d < rank; ++d) {
     if (sizes[d] == 0) return false;
   }
@@ -307,7 +308,7 @@ TENON_ALWAYS_INLINE bool begin_plan(ElementPlan& plan, const TensorView& dst, co
     plan.dims[plan.rank++] = dim;
     nbytes *= n;
   }
-  // Plans may be made before memory is allocated.
+  // A plan may be made before memory is allocated.
   if (dst.data != nullptr) plan.dst = static_cast<char*>(dst.data) + dst_begin;
   if (src.data != nullptr) plan.src = static_cast<const char*>(src.data) + src_begin;
   plan.unit = static_cast<size_t>(dst_size);
@@ -316,8 +317,8 @@ TENON_ALWAYS_INLINE bool begin_plan(ElementPlan& plan, const TensorView& dst, co
   return true;
 }
 
-/// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`: host memory that does not
-/// overlap. The destination's elements are distinct.
+/// Plans a copy of `src`, broadcast to the sizes of `dst`, to `dst`. Both are host memory and do
+/// not overlap; the destination's elements are distinct.
 TENON_COMPILED_ONCE void plan_elements(ElementPlan& plan, const TensorView& dst,
                                        const TensorView& src, CastMode mode) noexcept {
   if (begin_plan(plan, dst, src, mode)) finish_plan(plan);

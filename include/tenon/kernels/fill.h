@@ -14,11 +14,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Fills of this size or more bypass the caches.
+/// Fills of at least this many bytes bypass the caches.
 inline constexpr size_t kStreamingBytes = size_t{32} << 20;
 
-/// Rows of `nbytes` bytes: row r repeats the element of `size` bytes, 1, 2, 4, 8 or 16, at in + r *
-/// in_stride. No alignment is needed.
+/// Rows of `nbytes` bytes. Row r repeats the element at in + r * in_stride, whose `size` is 1, 2,
+/// 4, 8 or 16 bytes. No alignment is needed.
 struct FilledRows {
   void* out;
   const void* in;
@@ -29,11 +29,11 @@ struct FilledRows {
   int64_t in_stride = 0;
 };
 
-/// The shortest row that is filled by vectors: the widest.
+/// The bytes of the shortest row that is filled by vectors: those of the widest vector.
 inline constexpr size_t kLeastFill = 32;
 
 #if !TENON_PORTABLE
-/// 8 bytes that repeat an element of 1, 2, 4 or 8.
+/// 8 bytes that repeat an element of 1, 2, 4 or 8 bytes.
 TENON_TEMPLATE_INLINE TENON_NOINLINE uint64_t repeat_element(const char* element,
                                                              size_t size) noexcept {
   const uint64_t word = load_word(element, size);
@@ -76,7 +76,7 @@ struct FillKernel : ForEachIsa<FillKernel> {
 };
 #endif
 
-/// Fills rows, a single one by several threads.
+/// Fills rows. Several threads may share a single row.
 TENON_COMPILED_ONCE void fill_rows(const FilledRows& rows) noexcept {
   if (rows.nbytes == 0) return;
   const auto* const in = static_cast<const char*>(rows.in);

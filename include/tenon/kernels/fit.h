@@ -9,13 +9,13 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The range of a real type, in words of another type: integers as they are, floating values by
-/// their magnitude's bits, of which infinity and NaN have the largest. May refuse values near the
-/// limits that do fit: check_fit() converts these. Converting all values would take 60 times as
+/// The range of a real type, as words of another type: a word is an integer itself, or the bits of
+/// a floating value's magnitude, which are largest for infinity and NaN. May refuse values near the
+/// limits that do fit: check_fit() converts these. To convert all values would take 60 times as
 /// long: 6 ns for an Int to Byte.
 struct FitRange {
   size_t size;
-  uint64_t mask;   // without the sign of floating values
+  uint64_t mask;   // clears the sign of floating values
   uint64_t start;  // a word fits if (word - start) & mask is at most `span`
   uint64_t span;
 
@@ -49,7 +49,7 @@ struct FitRange {
   }
 
  private:
-  /// By a sign bit, which `span` never has: SSE2 has no 64-bit comparison.
+  /// Compares by the sign bit, which is never set in `span`: SSE2 has no 64-bit comparison.
   template <class W>
   TENON_VECTORIZE bool all_fit(const void* words, int64_t count) const noexcept {
     const auto m = static_cast<W>(mask);

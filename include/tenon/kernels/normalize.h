@@ -17,7 +17,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Up to four floats inline, more on the heap. Only a range's iterators can throw.
+/// Holds up to four floats inline, more on the heap. Throws only what a range's iterators throw.
 class FloatList : public InlineArray<float, 4, kAnyLength> {
  public:
   FloatList() noexcept = default;
@@ -51,7 +51,7 @@ class FloatList : public InlineArray<float, 4, kAnyLength> {
 /// Ownership: the lists own their values, and can be assigned braces or any range of numbers.
 /// Source: torchvision.transforms.Normalize, after ToTensor's scale.
 struct Normalize {
-  float scale = 1;  ///< by which elements are multiplied first
+  float scale = 1;  ///< elements are first multiplied by it
   /// One value for each channel, or one for all; empty means 0.
   detail::FloatList mean = {};
   /// One nonzero value for each channel, or one for all; empty means 1.
@@ -109,7 +109,7 @@ inline constexpr StepVariants kNormalize = {
     nullptr,
 #endif
 };
-/// A function: a variable would be instantiated where a template names it.
+/// A function, since a variable would be instantiated wherever a template names it.
 template <class T>
 const StepVariants* normalize_variants() noexcept {
   return &kNormalize<T>;
@@ -134,7 +134,7 @@ struct NormalizePlan {
   size_t channel_dim = SIZE_MAX;
 };
 
-/// Plans the copy. `dim` is normalize.dim, made nonnegative; the lists are checked.
+/// Plans the copy. `dim` is normalize.dim, made nonnegative; the caller has checked the lists.
 TENON_TEMPLATE_INLINE void plan_normalized(NormalizePlan& plan, const TensorView& dst,
                                            const TensorView& src, const Normalize& normalize,
                                            size_t dim, CastMode mode) noexcept {
@@ -175,8 +175,8 @@ struct ChannelLists {
   alignas(BlockConversion::kAlignment) float mean[kMost + kStepElements];
   alignas(BlockConversion::kAlignment) float stddev[kMost + kStepElements];
 
-  /// For `rows` of `length` elements, whose channels start at `first` and advance along the row or
-  /// from row to row.
+  /// Fills the lists for `rows` rows of `length` elements. Channels start at `first` and advance
+  /// along the row or from row to row.
   void repeat(const NormalizePlan& plan, int64_t first, int64_t rows, int64_t length,
               bool along_row) noexcept {
     const int64_t wanted[4] = {first, rows, length, along_row};

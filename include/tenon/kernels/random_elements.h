@@ -26,8 +26,8 @@ namespace detail {
 enum class Distribution : uint8_t { Uniform, Normal, Integers };
 
 struct RandomPlan;
-/// Computes elements [first, first + count) as values of plan.computed. first % 4 + count is at
-/// most plan.chunk.
+/// Computes elements [first, first + count) as values of plan.computed. first % 4 + count must be
+/// at most plan.chunk.
 using RandomFill = void (*)(const RandomPlan& plan, const WordStream& stream, uint64_t first,
                             int64_t count, void* out) noexcept;
 /// Stores computed values as elements of plan.part_type. May change the values.
@@ -43,14 +43,14 @@ struct RandomPlan {
   ScalarType type = ScalarType::Undefined;
   /// The type of a complex element's parts, else the element type.
   ScalarType part_type = ScalarType::Undefined;
-  /// The type that values are computed in. Float if it holds all of the type, else Double; for
-  /// integers Long, or the type itself where it has 4 bytes and the range is small.
+  /// The type that values are computed in. Float if it can hold all values of the type, else
+  /// Double; for integers Long, or the type itself if it has 4 bytes and the range is small.
   ScalarType computed = ScalarType::Undefined;
   NumberFormat format;  // of the part
   /// The arguments: the bounds, or the mean and the standard deviation.
   double arguments[2] = {};
-  /// Uniform: offset + u * scale, at most `limit`. Types shorter than float: then at least
-  /// `smallest`, and rounded down. Normal: the mean and the standard deviation.
+  /// Uniform: offset + u * scale, at most `limit`. For types shorter than float the result is then
+  /// made at least `smallest`, and rounded down. Normal: the mean and the standard deviation.
   double offset = 0;
   double scale = 1;
   double limit = 0;
@@ -64,7 +64,8 @@ struct RandomPlan {
 };
 
 /// Elements per chunk: long chunks for one-word elements amortise the cost of a chunk, short chunks
-/// for others save memory. On bare metal, where a stack may have 2 KB, the minimum.
+/// for others save memory. On bare metal, where a stack may have 2 KB, chunks have the least
+/// length.
 inline constexpr int64_t kShortChunk = !TENON_BARE_METAL ? 192 : TENON_HAS_WIDE_PRODUCTS ? 96 : 8;
 inline constexpr int64_t kRandomChunk = 4 * kShortChunk;
 static_assert(!TENON_HAS_WIDE_PRODUCTS ||
@@ -102,8 +103,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double uniform_value(uint32_t upper_word, 
   return value < limit ? value : limit;
 }
 
-// Kernels of Float or Double values: from the words of a draw and, of Double, those of the next
-// draw. They make whole groups of elements.
+// Kernels compute Float values from the words of a draw, and Double values from the words of a draw
+// and of the next one. They compute whole groups of elements.
 
 template <class Number>
 struct UniformKernel : ForEachIsa<UniformKernel<Number>, true> {
@@ -121,8 +122,8 @@ struct UniformKernel : ForEachIsa<UniformKernel<Number>, true> {
   }
 };
 
-/// Box and Muller's method makes elements 2k and 2k + 1 from the radius, by the words of 2k, and
-/// the angle, by the words of 2k + 1. Each step is a vectorised loop.
+/// Box and Muller's method computes elements 2k and 2k + 1 from a radius and an angle. The radius
+/// comes from the words of 2k, the angle from those of 2k + 1. Each step is a vectorised loop.
 template <class Number>
 struct NormalKernel : ForEachIsa<NormalKernel<Number>, true> {
   using Real = Number;
@@ -219,7 +220,7 @@ TENON_VECTORIZE void lower_codes(const float* TENON_RESTRICT values,
   }
 }
 
-/// Stores values rounded to nearest; truncated for integers.
+/// Stores values, rounded to nearest, or truncated if the elements are integers.
 TENON_TEMPLATE_INLINE void store_rounded(const RandomPlan& plan, void* values, int64_t count,
                                          void* out) noexcept {
   convert_elements(plan.part_type, out, plan.computed, values, count, CastMode::Truncate);
@@ -274,10 +275,11 @@ TENON_HOST_DEVICE inline uint64_t multiply_wide(uint64_t a, uint64_t b, uint64_t
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/// Integers of at most this range take one word a try, larger ranges two, so that few are rejected.
+/// Each try for an integer takes one 32-bit word if the range is at most this, else two words, so
+/// that few tries are rejected.
 inline constexpr uint64_t kOneWordRange = uint64_t{1} << 20;
 
-/// The integer of element `e` minus `low`, starting at try `attempt`.
+/// Returns the integer of element `e`, minus `low`. Begins at try `attempt`.
 TENON_TEMPLATE_INLINE TENON_HOST_DEVICE uint64_t random_integer(uint64_t seed, uint64_t e,
                                                                 uint64_t range,
                                                                 uint32_t attempt) noexcept {
@@ -357,7 +359,7 @@ TENON_TEMPLATE_INLINE void fill_parts(const RandomPlan& plan, const WordStream& 
   plan.store(plan, values, count, out);
 }
 
-/// Fills elements [first, first + count) of a plan. first % 4 + count is at most plan.chunk.
+/// Fills elements [first, first + count) of a plan. first % 4 + count must be at most plan.chunk.
 TENON_TEMPLATE_INLINE void fill_chunk(const RandomPlan& plan, uint64_t seed, uint64_t first,
                                       int64_t count, char* out) noexcept {
   if (plan.type == plan.part_type) return fill_parts(plan, {seed, 0}, first, count, out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Random words by counter, by Philox4x32-10, and pairs of independent normal numbers from pairs of
-// them, by Box and Muller's method: sqrt(-2 ln u) times the cosine and the sine of a uniform angle.
+// Computes random words from a counter, by Philox4x32-10, and pairs of independent normal numbers
+// from pairs of words, by Box and Muller's method: sqrt(-2 ln u) times the cosine and the sine of a
+// uniform angle.
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC11). Block b
 // of a seed is the cipher of the counter {b, b >> 32, draw, 0} under the key {seed, seed >> 32}.
@@ -83,7 +84,8 @@ class PhiloxLanes {
     const uint64_t q = uint64_t{kPhiloxMultipliers[1]} * stream.draw;
     start_[0] = V{} + ((q >> 32) ^ upper_half(first) ^ keys_[0]);
     start_[1] = V{} + q;
-    // In the order from which kZip, which interleaves lanes, makes the words consecutive.
+    // The blocks are in such an order that kZip, which interleaves lanes, makes the words
+    // consecutive.
     const auto number = static_cast<uint32_t>(first);
     for (size_t i = 0; i < kLanes; ++i) numbers_[i] = number + i / 2 + i % 2 * kLanes / 2;
   }
@@ -131,8 +133,8 @@ class PhiloxLanes {
   V numbers_;
 };
 
-/// The words of blocks from number `first` on, kBlocks at a time. The number's upper half must not
-/// change between them.
+/// The words of blocks from number `first` on, kBlocks at a time. The upper half of the number must
+/// be the same for all of them.
 struct PhiloxKernel : ForEachIsa<PhiloxKernel, true> {
   template <class Level>
   static TENON_INLINE_IN_TARGET void body(const WordStream* stream, uint64_t first, uint64_t blocks,
@@ -144,14 +146,15 @@ struct PhiloxKernel : ForEachIsa<PhiloxKernel, true> {
 };
 #endif
 
-/// Buffers of words are multiples of this many blocks, which may all be overwritten.
+/// The length of a buffer of words is a multiple of this many blocks. All of the buffer may be
+/// overwritten.
 inline constexpr uint64_t kPhiloxBlocks = 24;
 
 /// The words of `blocks` blocks of a stream, from number `first` on.
 TENON_TEMPLATE_INLINE void make_blocks(const WordStream& stream, uint64_t first, uint64_t blocks,
                                        uint32_t* out) noexcept {
 #if TENON_HAS_WIDE_PRODUCTS
-  // Unless the number's lower half wraps.
+  // Only if the lower 32 bits of the blocks' numbers do not wrap.
   if (blocks > 2 && blocks <= uint64_t{0x100000000u} - static_cast<uint32_t>(first)) {
     return dispatch<PhiloxKernel>(&stream, first, blocks, out);
   }
@@ -185,7 +188,7 @@ struct NormalMath<float> {
   static constexpr int kBias = 127;
   static constexpr int kUniformBits = 31;  // bits of a word that make u
   static constexpr float kMinusTwoLn2 = -1.3862944f;
-  static constexpr float kAngle = 1.5707964f / 4294967296.0f;  // pi / 2 by a word's range
+  static constexpr float kAngle = 1.5707964f / 4294967296.0f;  // pi / 2 divided by a word's range
   /// -2 ln((1 + s) / (1 - s)) / s for s^2 in [0, 0.0295].
   static TENON_HOST_DEVICE TENON_ALWAYS_INLINE float log(float x) noexcept {
     return polynomial(x, -4.0f, -1.3333355f, -0.79955083f, -0.59743455f);
@@ -243,7 +246,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double from_signed(uint64_t word) noexcept
   return from_upper(word ^ uint64_t{1} << 63) - NormalMath<double>::kIntegerValue / 2;
 }
 
-/// -2 ln u, where u in (0, 1] is the upper bits of the word plus one half, scaled.
+/// Returns -2 ln u. To get u, in (0, 1], one half is added to the word's upper bits, and the sum is
+/// scaled.
 template <class Real, class Word = typename NormalMath<Real>::Word>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE Real minus_two_log(Word word) noexcept {
   TENON_NO_CONTRACTION

@@ -14,7 +14,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Errors: InvalidType.
+/// Sets the fields that depend only on the distribution and the type. Errors: InvalidType.
 TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distribution,
                                        ScalarType type) noexcept {
   if (!isValidType(type)) {
@@ -60,7 +60,7 @@ inline double next_below(double value) noexcept {
   return double_from_bits(value > 0 ? bits - 1 : bits + 1);
 }
 
-/// Uniform floats in [0, 1).
+/// Plans uniform floats in [0, 1).
 TENON_TEMPLATE_INLINE void plan_unit_floats(RandomPlan& plan) noexcept {
   plan.fill = &fill_reals<UniformKernel<float>>;
   plan.chunk = kRandomChunk;
@@ -74,7 +74,7 @@ TENON_TEMPLATE_INLINE TENON_COLD Error fail_bounds(const char* start, double low
   return fail(Error::InvalidArgument, start, low, ", ", high, why, what);
 }
 
-/// Uniform in [low, high); truncated to integers, where the type is integral.
+/// Plans uniform numbers in [low, high), truncated to integers if the type is integral.
 TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, double low,
                                          double high) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Uniform, type));
@@ -86,7 +86,8 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   }
   const NumberFormat& format = plan.format;
   const bool is_integral = isIntegralType(type, true);
-  // Truncation allows values up to one beyond the ends; Bool accepts any number.
+  // Since values are truncated, they may lie up to 1 beyond the type's range; Bool accepts any
+  // number.
   const bool fits = is_integral ? type == ScalarType::Bool ||
                                       ((low > format.lowest - 1 || low >= format.lowest) &&
                                        high <= format.largest + 1)
@@ -121,7 +122,7 @@ TENON_TEMPLATE_INLINE Error plan_uniform(RandomPlan& plan, ScalarType type, doub
   return Error::Ok;
 }
 
-/// Normal; both parts of complex elements have this mean and half the variance.
+/// Plans normal numbers. Both parts of complex elements have this mean and half the variance.
 TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, double mean,
                                         double stddev) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Normal, type));
@@ -156,7 +157,8 @@ inline int64_t round_integer(int64_t value, int digits, bool up) noexcept {
   return (up ? value + mask : value) & ~mask;
 }
 
-/// Integers of [low, last] with equal probability, fewer than 2^64. The plan must be started.
+/// Plans integers of [low, last] with equal probability; the range has fewer than 2^64 integers.
+/// The plan must be started.
 TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64_t last) noexcept {
   const NumberFormat& format = plan.format;
   const int digits = format.digits;
@@ -184,7 +186,7 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
   if (!is_word) plan.store = &store_rounded<>;  // also for Long: elements may be misaligned
   return Error::Ok;
 }
-/// Integers of [low, high).
+/// Plans integers of [low, high).
 TENON_TEMPLATE_INLINE Error plan_integers_below(RandomPlan& plan, ScalarType type, int64_t low,
                                                 int64_t high) noexcept {
   if (low >= high) {
@@ -194,7 +196,7 @@ TENON_TEMPLATE_INLINE Error plan_integers_below(RandomPlan& plan, ScalarType typ
   return finish_integers(plan, low, high - 1);
 }
 
-/// Integers from 0 to the largest that the type and int64_t hold; for floating types up to
+/// Plans integers from 0 to the largest that the type and int64_t hold; for floating types up to
 /// 2^digits, the largest integer below which all are representable.
 TENON_TEMPLATE_INLINE Error plan_all_integers(RandomPlan& plan, ScalarType type) noexcept {
   TENON_TRY(start_plan(plan, Distribution::Integers, type));

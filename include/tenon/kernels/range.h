@@ -73,14 +73,14 @@ class ValueRange {
     }
   }
 
-  /// NaN if there was one. Zeros have no sign.
+  /// The least value, NaN if there was a NaN. A zero is never negative.
   Scalar least_value() const noexcept { return value_of(range_[0]); }
   Scalar largest_value() const noexcept { return value_of(range_[1]); }
 
  private:
   void widen_bytes(const char* elements, int64_t count) noexcept {
     if (!has_unsigned_zero(type_)) return widen<int8_t>(elements, count);
-    constexpr int64_t kBlock = 4096;  // both passes over a block in the cache
+    constexpr int64_t kBlock = 4096;  // both passes over a block find it in the cache
     for (int64_t n = 0; count != 0; count -= n, elements += n) {
       n = count < kBlock ? count : kBlock;
       widen<int8_t>(elements, n);
@@ -110,7 +110,7 @@ class ValueRange {
       default: store_element(element, 0, bits); break;
     }
     const Scalar value = load_scalar(type_, element);
-    // Zeros, and what the processor takes for one with -ffast-math.
+    // A zero, or a number that the processor takes for zero with -ffast-math.
     return is_floating && double_bits(value.to<double>()) << 1 == 0 ? Scalar(0.0) : value;
   }
 

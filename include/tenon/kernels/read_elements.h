@@ -40,7 +40,7 @@ class RowMajorWalk {
       : left_(plan_row_major(plan_, view)), row_(plan_, 1) {
     left_ -= first;
     if (left_ == 0 || first == 0) return;
-    // In ptrdiff_t: some processors have no 64-bit division.
+    // Divides as ptrdiff_t: some processors have no 64-bit division.
     const int64_t at = first;
     const int64_t length = row_.plane.count_i;
     row_.move_to(static_cast<ptrdiff_t>(at) / static_cast<ptrdiff_t>(length));
@@ -77,10 +77,11 @@ class RowMajorWalk {
   int64_t index_ = 0;  // in the row
 };
 
-/// One side of a plan's pieces: in place where its elements follow each other, else gathered.
+/// Reads one side of a plan's pieces: in place if the elements of a piece are consecutive, else
+/// gathers them.
 class PieceSide {
  public:
-  /// For pieces of the plan's `inner` innermost dimensions and `chunk` of the next one, which are
+  /// Pieces span the plan's `inner` innermost dimensions and `chunk` of the next one. They are
   /// gathered in `room`.
   TENON_TEMPLATE_INLINE void set(const ElementPlan& plan, bool is_source, size_t inner,
                                  ptrdiff_t chunk, char* room) noexcept {
@@ -110,11 +111,13 @@ class PieceSide {
   ElementPlan part_;  // gathers a piece
 };
 
-/// Uses the elements of a piece; `sides` ends with the source's. Returns false to stop.
+/// A function that uses the elements of a piece; the last of `sides` is the source's. It returns
+/// false to stop.
 using PieceUse = FunctionRef<bool(const char* const* sides, int64_t count)>;
 
 /// Reads the source of a merged plan, or both sides of it, in the plan's order and in pieces that
-/// stay in the cache, until `use` returns false. Returns whether it never did.
+/// stay in the cache, until `use` returns false. Returns false if `use` ever returned false, else
+/// true.
 TENON_TEMPLATE_INLINE TENON_NOINLINE bool read_pieces(const ElementPlan& plan, bool both,
                                                       const PieceUse& use) noexcept {
   constexpr ptrdiff_t kLongRow = 512;  // bytes; shorter ones are gathered
@@ -157,8 +160,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE bool read_pieces(const ElementPlan& plan, b
   return true;
 }
 
-/// read_pieces() of both sides in any order: where they are consecutive along different dimensions,
-/// in tiles of these. Changes the plan.
+/// Does the same as read_pieces() for both sides, but in any order: if the sides are consecutive
+/// along different dimensions, in tiles of these dimensions. Changes the plan.
 TENON_TEMPLATE_INLINE bool read_tiles(ElementPlan& plan, const PieceUse& use) noexcept {
   constexpr ptrdiff_t kTile = 64;
   size_t nearest = plan.rank - 1;

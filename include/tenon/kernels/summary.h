@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One pass over elements: counts of NaN and infinities; range, sum and squared deviations of the
-// rest.
+// In one pass over elements, counts NaN and infinities, and computes the other values' range, sum
+// and squared deviations.
 //
 // The order of additions is fixed: sixteen interleaved sums in each block of kSummaryBlock
 // elements, then blocks pairwise. So results depend neither on the processor nor on compiler
@@ -63,7 +63,7 @@ struct BlockSummary {
 struct SummaryKernel : ForEachIsa<SummaryKernel> {
   static constexpr int64_t kLanes = 16;
 
-  /// Pairwise: a fixed order.
+  /// Adds the lanes pairwise, in a fixed order.
   static TENON_ALWAYS_INLINE double add_lanes(double* lanes) noexcept {
     TENON_NO_CONTRACTION
     for (int64_t half = kLanes / 2; half != 0; half /= 2) {
@@ -146,7 +146,7 @@ struct RunningSummary {
   double largest = -double_from_bits(kDoubleInfinity);
   ValueRange integers{ScalarType::Long};  // exactly
   uint64_t blocks = 0;
-  Moments levels[56];  // of 2^i blocks, for each bit i of `blocks`
+  Moments levels[56];  // levels[i]: of 2^i blocks, if bit i of `blocks` is set
 
   int64_t finite() const noexcept {
     return numel - nans - positive_infinities - negative_infinities;
@@ -172,7 +172,7 @@ struct RunningSummary {
     }
   }
 
-  /// Of the finite values; NaN if there are none.
+  /// The least of the finite values; NaN if there are none.
   Scalar least_value() const noexcept {
     return isIntegralType(type, true) ? integers.least_value() : value_of(least);
   }
@@ -194,7 +194,7 @@ struct RunningSummary {
     return value;
   }
 
-  /// `room` has space for `count` values, and may be where they are.
+  /// `room` has space for `count` values, and may be equal to `values`.
   void add_doubles(const char* values, int64_t count, double* room) noexcept {
     BlockSummary found;
     summarize(values, count, found);

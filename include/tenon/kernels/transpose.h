@@ -17,8 +17,8 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// A plane to copy. Element (i, j) goes from in + i * in_step_i + j * in_step_j to out + i *
-/// out_step_i + j * out_step_j, for i < count_i and j < count_j. Steps in bytes, any sign; no two
-/// elements overlap.
+/// out_step_i + j * out_step_j, for i < count_i and j < count_j. Steps are in bytes and may be
+/// negative; no two elements overlap.
 struct Plane {
   char* out;
   const char* in;
@@ -126,8 +126,8 @@ TENON_TEMPLATE_INLINE void transpose_blocks(const Plane& p, size_t size) noexcep
 
 /// Copies pixels of one to four channels from planar to interleaved memory, back, or from
 /// interleaved to interleaved in another channel order: loads vectors of pixels and shuffles their
-/// bytes. Set up for the strides of the first plane; addresses, lengths and channel distances may
-/// differ. Leaves planes of other strides to the caller.
+/// bytes. Set up for the strides of the first plane; other planes' addresses, lengths and channel
+/// distances may differ. Leaves planes of other strides to the caller.
 #if !TENON_HAS_VARIANTS
 struct PixelShuffle {  // does nothing
   explicit PixelShuffle(bool) noexcept {}
@@ -164,7 +164,7 @@ class PixelShuffle {
     (along_j_ ? p.count_j : p.count_i) = left;
     return left == 0;
   }
-  /// Copies a plane that is like the one before, of which copy() left nothing.
+  /// Copies a plane like the previous one, which copy() copied entirely.
   void copy_next(char* out, const char* in) const noexcept {
     in += low_;
     for (int64_t line = 0; line < lines_; ++line) {
@@ -193,15 +193,16 @@ class PixelShuffle {
     if (channels <= 4) plan_pixels(strides(p), channels, size);
     if (run_ != nullptr) return;
     along_j_ = p.out_step_i != size;
-    if ((along_j_ ? p.count_j : p.count_i) < 8) return;  // calls would take longer
-    are_lines_ = true;                                   // of pixels of one channel
+    if ((along_j_ ? p.count_j : p.count_i) < 8) return;  // too few: the calls would take longer
+    are_lines_ = true;                                   // lines of pixels of one channel
     plan_pixels(strides(p), 1, size);
   }
 
   /// Leaves run_ null if the strides do not allow it. Cold: compiled for size, as it runs once for
   /// all planes.
   TENON_COLD void plan_pixels(const Strides& s, int64_t channels, int64_t size) noexcept {
-    // Of an interleaved pixel: the distance to the next, its first byte, and the end of its last.
+    // For interleaved pixels: the distance between two pixels, and the offsets of a pixel's first
+    // byte and of the end of its last one.
     const int64_t pitch = s.in_pixel < 0 ? -s.in_pixel : s.in_pixel;
     const int64_t reach = (channels - 1) * s.in_channel;
     const int64_t begin = reach < 0 ? reach : 0;
@@ -242,7 +243,7 @@ class PixelShuffle {
     std::memset(masks_, 0x80, sizeof masks_);
     for (int64_t pixel = 0; pixel < group_; ++pixel) {
       for (int64_t channel = 0; channel < channels; ++channel) {
-        const int64_t in_vectors = 16 * channel + pixel * size;  // where planes are
+        const int64_t in_vectors = 16 * channel + pixel * size;  // the offset in vectors of planes
         auto from = static_cast<size_t>(
             from_planes ? in_vectors : pixel * s.in_pixel + channel * s.in_channel - low_);
         auto to = static_cast<size_t>(to_planes ? in_vectors
@@ -310,15 +311,15 @@ class PixelShuffle {
   bool in_are_planes_ = false;
   bool out_are_planes_ = false;
   void (*run_)(const PixelShuffle& shuffle, char* to, const char* from, int64_t last,
-               const Strides& s) noexcept = nullptr;  // null if not possible
+               const Strides& s) noexcept = nullptr;  // null if the strides do not allow it
   int64_t channels_ = 0;
-  size_t size_ = 0;  // of elements
+  size_t size_ = 0;  // bytes of an element
   Strides planned_{};
   int64_t group_ = 0;             // pixels per group
   int64_t rest_ = 0;              // pixels that must be left for a group
-  int64_t lines_ = 0;             // of the last plane
-  int64_t last_ = 0;              // its pixel where the last group begins
-  Strides strides_{};             // its strides
+  int64_t lines_ = 0;             // lines of the last plane
+  int64_t last_ = 0;              // pixel of that plane where the last group begins
+  Strides strides_{};             // that plane's strides
   int64_t low_ = 0;               // from a group's first pixel to its first byte
   Vector<char, 16> masks_[4][4];  // [to][from]: the byte of `from`, or 0x80 for none
   bool is_planned_;
@@ -327,7 +328,7 @@ class PixelShuffle {
 
 /// Copies a plane in the first way that applies: fills of rows, consecutive rows (short ones as
 /// elements), pixels, squares to transpose, else element by element. Elements have `size` bytes, 1
-/// to 16. Returns whether shuffle.copy_next() copies planes like it.
+/// to 16. Returns whether shuffle.copy_next() can copy further planes like this one.
 TENON_COMPILED_ONCE TENON_NOINLINE bool copy_plane(const Plane& plane, size_t size,
                                                    PixelShuffle& shuffle) noexcept {
   const size_t row_nbytes = static_cast<size_t>(plane.count_i) * size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies units: elements, short runs of them, or rows. Strided, or at offsets.
+// Copies units, which are elements, short runs of elements, or rows: at strides, or at offsets.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Reads a unit before it writes it, since units that move by any distance may overlap.
+/// Reads a whole unit before it writes any of it, since a unit may overlap the place it moves to.
 template <size_t kSize>
 struct FixedUnit {
   static constexpr bool kUnrolls = true;
@@ -23,8 +23,8 @@ struct FixedUnit {
     std::memcpy(dst, unit, kSize);
   }
 };
-/// Of 3 to 15 bytes: its first bytes and its last, which may overlap. Reads both before it writes,
-/// so that units that move by any distance may overlap.
+/// A unit of 3 to 15 bytes: copies its first and its last bytes, which may overlap. Reads both
+/// before it writes, since a unit may overlap the place it moves to.
 template <class Word>
 struct OddUnit {
   static constexpr bool kUnrolls = false;
@@ -39,7 +39,8 @@ struct OddUnit {
     std::memcpy(dst + rest, &last, sizeof last);
   }
 };
-/// Of more than 16 bytes, which do not overlap: memcpy() is a call, and slower up to 128.
+/// A unit of more than 16 bytes, which does not overlap the place it moves to. memcpy() would be a
+/// call, and slower for up to 128 bytes.
 struct LongUnit {
   static constexpr bool kUnrolls = false;
   size_t size;
@@ -104,7 +105,7 @@ TENON_NOINLINE void copy_at(Unit unit, char* dst, const ptrdiff_t* dst_offsets, 
               src + (kDenseSrc ? dense : src_offsets[k]));
   };
   ptrdiff_t k = 0;
-  if constexpr (Unit::kUnrolls && kDenseDst) {  // two thirds of the time
+  if constexpr (Unit::kUnrolls && kDenseDst) {  // takes two thirds of the time
     for (; k + 4 <= count; k += 4) {
       TENON_UNROLL
       for (ptrdiff_t i = k; i < k + 4; ++i) copy(i);
