@@ -13,8 +13,8 @@
 
 TENON_BEGIN_NAMESPACE
 // Functions whose result refers to the tensor's memory take the TensorArg by value: Clang then
-// warns if the tensor is a temporary. With a reference it would always warn: the TensorArg itself
-// is a temporary.
+// warns if the tensor is a temporary. If they took it by reference, Clang would always warn, since
+// the TensorArg itself is a temporary.
 
 namespace detail {
 
@@ -22,7 +22,7 @@ namespace detail {
 template <class T>
 using ArgFor = std::conditional_t<std::is_const_v<T>, ConstTensorArg, TensorArg>;
 
-/// The fields of a defined tensor, which may be deallocated.
+/// The fields of a tensor, which must be defined but may be deallocated.
 inline const TensorFields& defined_fields(const char* function, const TensorArg& tensor) {
   raise_if(function, check_metadata(tensor, "the tensor"));
   return fields(tensor);
@@ -47,11 +47,12 @@ inline TensorShapeDynamism shape_dynamism(const ConstTensorArg& t) {
 inline Ownership ownership(const ConstTensorArg& t) {
   return detail::defined_fields("ownership", t).ownership;
 }
-/// Whether functions refuse to write to it.
+/// Whether functions refuse to write to the tensor.
 inline bool is_readonly(const ConstTensorArg& t) {
   return detail::defined_fields("is_readonly", t).readonly;
 }
-/// Dimension numbers, outermost in memory first; for an at::Tensor, by its strides.
+/// Dimension numbers, outermost in memory first; for an at::Tensor, the order that its strides
+/// imply.
 /// Errors: OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 inline DimOrder dim_order(const ConstTensorArg& t) {
   DimOrder order(detail::defined_fields("dim_order", t).layout.dim_order());
@@ -63,10 +64,10 @@ inline DimOrder dim_order(const ConstTensorArg& t) {
 /// Where the memory is.
 inline Device device(const ConstTensorArg& t) { return detail::defined_fields("device", t).device; }
 /// A view of the memory, sizes and strides, valid while the tensor lives and keeps its shape.
-/// Errors: InvalidState when the backend is gone.
+/// Errors: InvalidState if the memory's backend was destroyed.
 inline TensorView as_view(TensorArg t TENON_LIFETIMEBOUND) {
   TensorView view = detail::view_of("as_view", detail::defined_fields("as_view", t));
-  // The tensor's own lists: in ATen mode the argument holds copies of them.
+  // Refers to the tensor's own lists, since in ATen mode the argument holds copies.
   view.sizes = t.tensor().sizes();
   view.strides = t.tensor().strides();
   return view;
@@ -81,14 +82,15 @@ inline Result<TensorView> try_as_view(TensorArg t TENON_LIFETIMEBOUND) noexcept 
   return view;
 }
 /// Whether element 0 is at a multiple of n bytes.
-/// Errors: InvalidArgument for 0.
+/// Errors: InvalidArgument if n is 0.
 inline bool is_aligned(const ConstTensorArg& t, size_t n) {
   return detail::is_aligned("is_aligned", detail::defined_fields("is_aligned", t), n);
 }
 
-/// Element 0; nullptr for a placeholder. The host may not be able to read it.
-/// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-/// meta tensor. All functions that return pointers have these errors.
+/// The address of element 0; nullptr for a placeholder. The host may not be able to read the
+/// memory.
+/// Errors: InvalidState for a deallocated tensor and if the memory's backend was destroyed,
+/// NotSupported for a meta tensor. All functions that return pointers have these errors.
 inline const void* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
   return detail::raw_data("const_data_ptr", detail::defined_fields("const_data_ptr", t));
 }
@@ -96,9 +98,10 @@ inline Result<const void*> try_const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOU
   TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_raw_data));
   return static_cast<const void*>(detail::fields(t).data);
 }
-/// T is the dtype's C++ type; or an integer for its bits, uint16_t for Half and BFloat16 and
-/// uint8_t for the Float8 types; or std::byte or char, for the bytes of any dtype.
-/// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
+/// The same as a pointer to elements of type T. T is the dtype's C++ type; or, for the elements'
+/// bits, uint16_t for Half and BFloat16 and uint8_t for the Float8 types; or, for the bytes of any
+/// dtype, std::byte or char.
+/// Errors: InvalidType for any other T; InvalidArgument for data that is not aligned for T;
 /// NotSupported for memory that the host cannot read.
 template <class T>
 const T* const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) {
@@ -109,7 +112,7 @@ Result<const T*> try_const_data_ptr(ConstTensorArg t TENON_LIFETIMEBOUND) noexce
   TENON_TRY(detail::check_tensor("try_const_data_ptr", t, detail::check_pointer_to<const T>));
   return static_cast<const T*>(detail::fields(t).data);
 }
-/// Element 0, for writing.
+/// The address of element 0, for writing.
 /// Errors: InvalidState for a read-only tensor.
 inline void* mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) {
   return detail::writable_data("mutable_data_ptr", detail::defined_fields("mutable_data_ptr", t));
@@ -129,8 +132,9 @@ Result<T*> try_mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) noexcept {
   TENON_TRY(detail::check_tensor("try_mutable_data_ptr", t, detail::check_pointer_to<T>));
   return static_cast<T*>(detail::fields(t).data);
 }
-/// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
-/// Errors: those of the pointers; InvalidState for a placeholder and unless it is contiguous.
+/// The elements of a contiguous tensor, for range-for; T is const for a read-only tensor.
+/// Errors: those of the pointers; InvalidState for a placeholder, and if the tensor is not
+/// contiguous.
 template <class T>
 Span<T> data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::span_of<T>("data", detail::defined_fields("data", t));
@@ -175,16 +179,17 @@ Result<T> try_item(const ConstTensorArg& t) noexcept {
   return found;
 }
 
-/// Gives a placeholder its memory, or any tensor other memory, as memory planners do. nullptr makes
-/// a placeholder. A pointer to const makes the tensor read-only, any other pointer writable. The
-/// memory must be on the tensor's device. Views made before keep the old memory.
+/// Makes a placeholder, or any other tensor, use the memory at `data`, as memory planners do.
+/// nullptr makes a placeholder. A pointer to const makes the tensor read-only, any other pointer
+/// writable. The memory must be on the tensor's device. Views made before keep the old memory.
 /// Ownership: borrows `data`, which holds at least the elements that the shape reaches; for a
-/// DYNAMIC_BOUND tensor, those of its shape at creation. The tensor cannot grow afterwards. The old
-/// memory is kept until the tensor is destroyed; then its deleter runs, with the pointer it was
-/// made for. In ATen mode the old memory is released at once, if no view or export uses it.
+/// DYNAMIC_BOUND tensor, as many as its shape at creation reaches. The tensor cannot grow
+/// afterwards. The old memory is kept until the tensor is destroyed; then its deleter runs, with
+/// the pointer that it was created with. In ATen mode the old memory is released at once, if no
+/// view or export uses it.
 /// Errors: InvalidType for a pointer to elements of another type; InvalidState for a deallocated
-/// tensor, and in ATen mode for one that tenon did not make; NotSupported for a pointer to const
-/// where ATen mode has no read-only tensors; OutOfMemory (ATen mode).
+/// tensor, and in ATen mode for a tensor that tenon did not make; NotSupported for a pointer to
+/// const where ATen mode has no read-only tensors; OutOfMemory (ATen mode).
 /// Source: executorch::aten::Tensor::set_data, a member that returns void.
 [[nodiscard]] inline Error set_data(const TensorArg& t, const detail::DataPtr& data) noexcept {
   Error error = detail::check_defined(t, "the tensor");

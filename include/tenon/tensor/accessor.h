@@ -13,11 +13,12 @@ TENON_BEGIN_NAMESPACE
 /// Indexes N-dimensional memory of elements T through its strides; T is const for read-only
 /// tensors.
 ///
-/// Ownership: none of the memory; the accessor copies sizes and strides, so that a row `a[i]` may
-/// outlive `a`. Indices are checked in debug builds and wherever TENON_CHECKED is defined:
-/// OutOfBounds. In release builds a loop over a[i][j], a(i, j) or rows compiles to the instructions
-/// of a loop over a pointer, for any rank; a test counts them.
-/// Source: at::TensorAccessor; ExecuTorch's, which accepts the default dim order only.
+/// Ownership: the accessor does not own the memory. It copies sizes and strides, so that a row
+/// `a[i]` may outlive `a`. Indices are checked in debug builds and wherever TENON_CHECKED is
+/// defined: OutOfBounds. In release builds a loop over a[i][j], a(i, j) or rows compiles to the
+/// instructions of a loop over a pointer, for any rank; a test counts them.
+/// Source: at::TensorAccessor; ExecuTorch's TensorAccessor, which accepts only the default dim
+/// order.
 template <class T, size_t N>
 class TensorAccessor {
  public:
@@ -25,11 +26,11 @@ class TensorAccessor {
   using value_type = T;
   class Iterator;
 
-  /// `sizes` and `strides` point to N values each, strides in elements.
+  /// `sizes` and `strides` point to N values each; strides are in elements.
   TensorAccessor(T* data, const int64_t* sizes, const int64_t* strides) noexcept
       : TensorAccessor(data, sizes, strides, std::make_index_sequence<N>()) {}
 
-  /// Element 0.
+  /// The address of element 0.
   T* data() const noexcept { return data_; }
   /// The number of dimensions.
   static constexpr size_t rank() noexcept { return N; }
@@ -113,11 +114,12 @@ class TensorAccessor<T, N>::Iterator {
   using iterator_category =
       std::conditional_t<N == 1, std::forward_iterator_tag, std::input_iterator_tag>;
 
-  /// Row or element i of an accessor; without one, an iterator to assign to.
+  /// An iterator at row or element i of an accessor. Without arguments, an iterator that must be
+  /// assigned before use.
   Iterator() noexcept : Iterator({nullptr, kNone, kNone}, 0) {}
   Iterator(const TensorAccessor& over, int64_t i) noexcept : over_(over), i_(i) {}
 
-  /// The row, an accessor of one dimension less, or the element.
+  /// The row, as an accessor with one dimension less, or the element.
   reference operator*() const { return over_[i_]; }
   /// A member of the element.
   template <class R = reference, std::enable_if_t<std::is_lvalue_reference_v<R>, int> = 0>
@@ -129,7 +131,7 @@ class TensorAccessor<T, N>::Iterator {
   Iterator operator++(int) noexcept { return {over_, i_++}; }
   /// Compares iterators of one accessor.
   bool operator==(const Iterator& other) const noexcept { return i_ == other.i_; }
-  /// Whether they are at other rows or elements.
+  /// Whether they are at different rows or elements.
   bool operator!=(const Iterator& other) const noexcept { return i_ != other.i_; }
 
  private:
@@ -141,7 +143,7 @@ class TensorAccessor<T, N>::Iterator {
 
 namespace detail {
 
-/// Checks that `data` is aligned for elements of `type`; for a complex type, for its parts.
+/// Checks that `data` is aligned for elements of `type`, or for the parts of a complex type.
 TENON_TEMPLATE_INLINE Error check_aligned(const void* data, ScalarType type) noexcept {
   const size_t alignment = isComplexType(type) ? elementSize(type) / 2 : elementSize(type);
   const uintptr_t beyond = reinterpret_cast<uintptr_t>(data) & (alignment - 1);
@@ -152,8 +154,8 @@ TENON_TEMPLATE_INLINE Error check_aligned(const void* data, ScalarType type) noe
   return Error::Ok;
 }
 
-/// Checks that elements of type `asked` may be accessed by `rank` indices. `what` names the memory:
-/// "view", "blob".
+/// Checks that elements of type `asked` may be accessed by `rank` indices. `what` is the error
+/// text's name for the memory: "view", "blob".
 TENON_TEMPLATE_INLINE Error check_access(const char* what, const TensorView& view, ScalarType asked,
                                          size_t rank) noexcept {
   if (view.sizes.size() != rank) {
@@ -194,7 +196,7 @@ TensorAccessor<T, N> accessor_of(const TensorView& view) noexcept {
 
 /// Indexed access to a view's elements, `accessor<float, 2>(view)[i][j]`.
 ///
-/// Ownership: none; the memory must outlive the accessor, the view need not.
+/// Ownership: none. The memory must outlive the accessor; the view need not.
 /// Errors: InvalidType unless T is the view's dtype; InvalidArgument unless N is its rank and the
 /// data is aligned for T; NotSupported for memory that the host cannot read; InvalidState for null
 /// data with elements. A view does not know whether its memory is read-only: the caller chooses
@@ -265,7 +267,7 @@ Error check_elements(const TensorFields& tensor) noexcept {
   if (tensor.layout.numel != 0) TENON_TRY(check_aligned(tensor.data, type));
   return std::is_const_v<T> ? Error::Ok : check_writable(tensor);
 }
-/// As check_elements(), but std::byte and char stand for the bytes of any dtype.
+/// Does what check_elements() does, but accepts std::byte and char for the bytes of any dtype.
 template <class T>
 Error check_pointer_to(const TensorFields& tensor) noexcept {
   if constexpr (is_char_or_byte_v<std::remove_const_t<T>>) {
@@ -319,7 +321,7 @@ TensorAccessor<T, N> accessor_of(const TensorFields& tensor) noexcept {
                               tensor.layout.strides().data());
 }
 
-// For Tensor's members and access.h: these raise the error.
+// For Tensor's members and access.h: these functions raise the error.
 
 inline void* raw_data(const char* function, const TensorFields& tensor) {
   raise_if(function, check_raw_data(tensor));

@@ -16,8 +16,8 @@ namespace detail {
 /// warns.
 inline ConstTensorArg no_tensor(const TensorPtr& null = nullptr) noexcept { return null; }
 
-/// A tensor in a brace list. Holds a handle, since a backend's code may drop the caller's. In ATen
-/// mode each use describes the tensor anew.
+/// A tensor in a brace list. Holds a handle, since a backend's code may drop the caller's handle.
+/// In ATen mode each use describes the tensor anew.
 struct ListedTensor {
   ListedTensor(const Tensor& t) noexcept : tensor(t) {}
   ListedTensor(const TensorPtr& t) noexcept : tensor(t != nullptr ? *t : Tensor()) {}
@@ -47,8 +47,8 @@ struct IsTensorRange<C, std::void_t<typename std::iterator_traits<IteratorOf<C>>
 /// Several tensors as an argument: a brace list, or a range of Tensor or TensorPtr.
 ///
 /// Ownership: refers to the list or range during the call, so a named TensorArgs cannot be passed.
-/// A brace list keeps its tensors alive. A range need not: while a backend's code runs, it may drop
-/// tensors of a range, and change the length of a random-access range. Allocates nothing.
+/// A brace list keeps its tensors alive. A range need not: a backend's code that runs meanwhile may
+/// drop tensors of a range, and change the length of a random-access range. Allocates nothing.
 class TensorArgs {
  public:
   /// The type of for_each()'s argument.
@@ -56,8 +56,8 @@ class TensorArgs {
 
   TensorArgs(const TensorArgs&) = delete;
   TensorArgs& operator=(const TensorArgs&) = delete;
-  /// A brace list, or a range, of tensors.
-  // By reference, so that the list, to which this points, lives as long as the call.
+  /// Refers to a brace list or a range of tensors.
+  // The list is taken by reference, since this points to it: it then lives as long as the call.
   TensorArgs(const std::initializer_list<detail::ListedTensor>& list TENON_LIFETIMEBOUND) noexcept {
     refer(list);
   }
@@ -68,9 +68,9 @@ class TensorArgs {
 
   /// How many tensors there are.
   size_t size() const noexcept { return size_; }
-  /// O(i) in a std::list.
+  /// Tensor i. O(i) in a std::list.
   ConstTensorArg operator[](size_t i) const noexcept { return at_(range_, i); }
-  /// Calls f(i, tensor) for each tensor, until f fails. O(1) a step in any range.
+  /// Calls f(i, tensor) for each tensor, until f fails. A step is O(1) in any range.
   Error for_each(Function f) const noexcept { return for_each_(*this, f); }
 
  private:
@@ -81,7 +81,7 @@ class TensorArgs {
     at_ = [](const void* r, size_t i) noexcept -> ConstTensorArg {
       const auto begin = std::begin(*static_cast<const Range*>(r));
       const auto at = static_cast<ptrdiff_t>(i);
-      // A backend's code may have shortened it.
+      // A backend's code may have shortened the range.
       if (at >= std::distance(begin, std::end(*static_cast<const Range*>(r)))) {
         return detail::no_tensor();
       }
@@ -114,12 +114,12 @@ namespace detail {
 /// The tensors to join, and the result.
 struct Batch {
   const TensorArgs& tensors;
-  bool is_stack;                            // else it is a cat
+  bool is_stack;                            // false for cat()
   size_t dim = 0;                           // the joined dimension, in the result
   Dims sizes = {};                          // the result's
-  ScalarType type = ScalarType::Undefined;  // of all tensors
-  const MemoryLocation* out = nullptr;      // the result's memory, for cat_out()
-  bool overlaps = false;                    // whether a tensor may share elements with it
+  ScalarType type = ScalarType::Undefined;  // the tensors' dtype
+  const MemoryLocation* out = nullptr;      // for cat_out(), the result's memory
+  bool overlaps = false;                    // whether a tensor may share elements with `out`
   bool on_host = true;                      // whether the host can read all tensors
 
   /// As in ATen, cat() ignores tensors of sizes {0}, whatever the others' sizes.
@@ -136,7 +136,7 @@ TENON_TEMPLATE_INLINE Dims inserted(ArrayRef<int64_t> list, size_t at, int64_t v
   return out;
 }
 
-/// find_source() for tensor i, which the error's text names.
+/// Calls find_source() for tensor i. The error text contains i.
 TENON_TEMPLATE_INLINE Error find_piece(const TensorArg& tensor, size_t i,
                                        MemoryLocation& location) noexcept {
   const Error error = find_source(tensor, "", location);
@@ -144,10 +144,10 @@ TENON_TEMPLATE_INLINE Error find_piece(const TensorArg& tensor, size_t i,
   char role[32];
   Message name(role, sizeof role);
   (append(name, "tensor "), append(name, i));
-  return find_source(tensor, role, location);  // again, for an error text with its name
+  return find_source(tensor, role, location);  // again, for an error text that names the tensor
 }
 
-/// The error of sizes that differ between tensors i and `like`.
+/// The error if the sizes of tensors `i` and `like` differ.
 TENON_TEMPLATE_INLINE TENON_COLD Error fail_sizes(const Batch& batch, size_t i,
                                                   size_t like) noexcept {
   const ConstTensorArg tensor = batch.tensors[i];
@@ -217,7 +217,7 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
     return Error::Ok;
   };
   TENON_TRY(batch.tensors.for_each(add_piece));
-  if (first == count) batch.sizes = {0};  // for any dimension, as in ATen
+  if (first == count) batch.sizes = {0};  // whatever `dim` is, as in ATen
   if (batch.is_stack) {
     batch.sizes = inserted(batch.sizes, batch.dim, static_cast<int64_t>(count));
   }
@@ -251,7 +251,7 @@ TENON_TEMPLATE_INLINE Error copy_slices(const Batch& batch, const MemoryLocation
     const bool has_rank = from.sizes.size() == to.sizes.size();
     const int64_t size = has_rank ? from.sizes[batch.dim] : 0;
     to.sizes[batch.dim] = size;
-    // Checked again: earlier pieces may have run a backend's code, which may change it.
+    // Checked again: for earlier pieces a backend's code may have run, and changed this tensor.
     if (from.type != public_type(batch.type) || from.sizes != to.sizes ||
         size > batch.sizes[batch.dim] - start) {
       return fail(Error::InvalidState, "tensor ", i, " was changed during the call");
@@ -286,7 +286,7 @@ TENON_TEMPLATE_INLINE Error copy_batch(const Batch& batch, const MemoryLocation&
     if (size == 0) return Error::Ok;
     nbytes *= static_cast<size_t>(size);
   }
-  // Threads only copy where nothing can fail: no backend's code runs, and no list allocates.
+  // Several threads copy only if nothing can fail: no backend's code runs, and no list allocates.
   const bool is_shared = batch.on_host && out.backend == nullptr &&
                          batch.sizes.size() <= Dims::kInlineSize &&
                          !is_parallel(nbytes / static_cast<size_t>(count));
@@ -337,8 +337,8 @@ Out join(const char* function, const TensorArgs& tensors, bool is_stack, int64_t
 }  // namespace detail
 
 /// Concatenates tensors along an existing dimension. The result is row-major, owns its memory, has
-/// the tensors' dtype, is DYNAMIC_BOUND, and is allocated by the first tensor's backend. The try_
-/// form returns a Result.
+/// the tensors' dtype, is DYNAMIC_BOUND, and comes from the first tensor's backend. The try_ form
+/// returns a Result.
 ///
 /// Shapes: all other sizes must be equal. As in ATen, tensors of sizes {0} are ignored.
 /// Errors: InvalidArgument (no tensors; other sizes; sizes or bytes that overflow; different
@@ -370,7 +370,7 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_stack(TensorArgs tensors, int64_t di
 /// The result is as if all tensors were read before the output is written. A temporary of the
 /// result's size is allocated if a tensor may overlap the output, or if there are more than
 /// TENON_INLINE_DIMS dimensions; otherwise nothing is allocated.
-/// Errors: as cat(); for the output: InvalidArgument (other sizes than the result's; elements that
+/// Errors: cat()'s; for the output: InvalidArgument (other sizes than the result's; elements that
 /// may share memory), InvalidType (another dtype), InvalidState (undefined, read-only or a
 /// placeholder). Nothing is changed then. If a backend fails, or is out of memory, the output may
 /// be partly written.

@@ -30,12 +30,12 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error clone_with_backend(const TensorArg& s
                                                               CreateOptions& opts, CastMode mode,
                                                               CastFunction cast,
                                                               NewTensor& tensor) noexcept {
-  // A handle: the backend's code may drop the caller's.
+  // Holds a handle: the backend's code may drop the caller's handle.
   const Tensor kept = source.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   Layout layout;
   TENON_TRY(lay_out_like(fields(source).layout, layout));
   TENON_TRY(make_owned(layout, opts, false, tensor));
-  const ConstTensorArg from(kept);  // its current shape
+  const ConstTensorArg from(kept);  // with its current shape
   MemoryHold hold;
   TENON_TRY(hold.hold(from));
   return copy_to_new(fields(tensor), fields(from), mode, cast);
@@ -54,18 +54,18 @@ TENON_TEMPLATE_INLINE TENON_COLD Error find_clone_backend(const TensorFields& fr
   const bool has_nothing = from.is_meta() || !from.has_data();
   if (has_nothing && (backend == nullptr || backend->device().type() != DeviceType::Meta)) {
     MemoryLocation nowhere;
-    return find_location(from, "the source tensor", nowhere);  // for its error text
+    return find_location(from, "the source tensor", nowhere);  // for this function's error text
   }
   return Error::Ok;
 }
 
-/// The options of a clone in a backend's memory, or on the heap for host memory.
+/// The options of a clone in `backend`, which stands for the heap if it is the host's.
 inline CreateOptions options_in(Backend& backend) noexcept {
   return create_options_of(ScalarType::Undefined, backend);
 }
 
-/// The functions that convert elements. Null in clones that keep the type, so that those do not
-/// link them.
+/// The functions that convert elements. They are null in clones that keep the type, so that such
+/// clones do not link them.
 struct Casting {
   CastFunction cast = nullptr;
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
@@ -90,8 +90,8 @@ TENON_TEMPLATE_INLINE Error complete_clone(const TensorArg& source, CastMode mod
   return Error::Ok;
 }
 
-/// Makes a clone, by default on the source's device. With `same_device`, pinned or managed memory
-/// without a backend is an error; else the clone is on cpu.
+/// Makes a clone, by default on the source's device. If pinned or managed memory has no backend, it
+/// is an error with `same_device`; otherwise the clone is then on cpu.
 TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& opts, CastMode mode,
                                        const Casting& casting, bool same_device,
                                        NewTensor& tensor) noexcept {
@@ -125,7 +125,7 @@ Out clone(const char* function, const TensorArg& source,
   return return_to_user<Out>(function, error, tensor, opts.backend);
 }
 
-/// The functions for a clone with these options.
+/// The conversion functions for a clone with these options.
 template <class... Options>
 constexpr Casting casting_for() noexcept {
   static_assert((... && !std::is_same_v<std::decay_t<Options>, TensorShapeDynamism>),
@@ -139,8 +139,9 @@ constexpr Casting casting_for() noexcept {
 
 }  // namespace detail
 
-// A clone and its try_ form, which returns a Result. Functions, not function objects, so that
-// overloads are chosen by the arguments: Linux has a clone() too, ExecuTorch a clone_tensor_ptr().
+// A clone and its try_ form, which returns a Result. Functions, not function objects, so that the
+// arguments choose between these and other overloads: Linux declares clone() too, ExecuTorch
+// clone_tensor_ptr().
 #define TENON_CLONE_FORM(Out, name)                                                        \
   template <class... Options, detail::IfOptions<Options...> = 0>                           \
   inline Out name(ConstTensorArg source, Options&&... options) {                           \
@@ -179,8 +180,8 @@ TENON_CLONE(clone)
 /// The outcome of backend_deallocate().
 enum class Deallocation : uint8_t {
   Ok,                  ///< the memory is released
-  AlreadyDeallocated,  ///< it was before
-  InUse,               ///< a view, a Blob or an export is alive; memory kept
+  AlreadyDeallocated,  ///< the memory was released before
+  InUse,               ///< a view, a Blob or an export is alive: the memory is kept
 };
 
 /// The name, such as "InUse".
@@ -192,7 +193,8 @@ constexpr const char* toString(Deallocation outcome) noexcept {
 
 namespace detail {
 
-/// The backend of a tensor's memory: the host's for the heap and for memory that the host reaches.
+/// Finds the backend of a tensor's memory. For the heap and for memory that the host can access,
+/// this is the host's backend.
 TENON_TEMPLATE_INLINE Error find_memory_backend(const TensorArg& tensor,
                                                 Backend*& backend) noexcept {
   TENON_TRY(check_metadata(tensor, "the tensor"));
@@ -219,8 +221,8 @@ TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend
 
 /// The backend of a tensor's memory: the one that allocated it, else the one registered for its
 /// device; for the CPU the host's heap. The try_ form returns a Result of a pointer, never null.
-/// Errors: InvalidState for an undefined or deallocated tensor, and when the backend is gone;
-/// NotFound when none is registered.
+/// Errors: InvalidState for an undefined or deallocated tensor, and if the backend was destroyed;
+/// NotFound if no backend is registered for the device.
 TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {
   Backend* backend = nullptr;
   detail::raise_if("backend_of", detail::find_memory_backend(t, backend));
@@ -255,7 +257,7 @@ Out transfer(const char* function, const TensorArg& t, Backend& backend) {
   };
   Error error = check_defined(t, "the source tensor");
   if (error != Error::Ok) return return_to_user<Out>(function, error);
-  // The backends' code may drop the handle, or make a view.
+  // The backends' code may drop the caller's handle, or make a view.
   const Tensor held = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   const TensorArg source(held);
   typename IsResult<Out>::Value handle;
@@ -272,7 +274,7 @@ Out transfer(const char* function, const TensorArg& t, Backend& backend) {
   if (error != Error::Ok) return return_to_user<Out>(function, error);
   const TensorFields& made = fields(tensor);  // the handle keeps it
   error = make_first_handle(tensor, handle);
-  // Last: nothing can fail after it.
+  // The last check: nothing can fail after it.
   if (error == Error::Ok) error = check_unshared(source);
   if (error == Error::Ok) error = drop_memory(source);
   if (error == Error::Ok && opts.backend != nullptr) {
@@ -284,12 +286,12 @@ Out transfer(const char* function, const TensorArg& t, Backend& backend) {
 }  // namespace detail
 
 /// A copy in a backend's memory, with the source's dtype, sizes, dynamism and dim order; dense
-/// strides are kept. The source stays as it is. Between two backends the bytes go through the
-/// host unless one of them knows the other.
+/// strides are kept. The source stays as it is. Between two backends the bytes go through the host,
+/// unless one of the backends can copy to or from the other.
 /// Ownership: owns its memory.
-/// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that is
-/// gone), NotSupported (a meta tensor, which has nothing to copy; memory of a device for which no
-/// backend is registered), OutOfMemory, and what the backends report.
+/// Errors: InvalidState (an undefined or deallocated source, a placeholder, a backend that was
+/// destroyed), NotSupported (a meta tensor, which has nothing to copy; memory of a device for which
+/// no backend is registered), OutOfMemory, and what the backends report.
 /// Source: Nx.backend_copy; at::Tensor::to(device, /*copy=*/true).
 TENON_TEMPLATE_INLINE TensorPtr backend_copy(ConstTensorArg t, Backend& backend) {
   return detail::clone<TensorPtr>("backend_copy", t, detail::options_in(backend));
@@ -298,9 +300,9 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_backend_copy(ConstTensorArg t, Backe
   return detail::clone<Result<TensorPtr>>("try_backend_copy", t, detail::options_in(backend));
 }
 
-/// ExecuTorch's name for backend_copy() to the backend that is registered for a device, for the
-/// CPU to the host's heap. On the source's own device it is a plain copy.
-/// Errors: NotFound when none is registered for the device, and backend_copy()'s.
+/// ExecuTorch's name for backend_copy() to the backend that is registered for a device, or to the
+/// host's heap for the CPU. On the source's own device this is a plain copy.
+/// Errors: NotFound if no backend is registered for the device, and backend_copy()'s.
 /// Source: executorch::extension::clone_tensor_ptr_to, which only copies from or to the CPU.
 TENON_TEMPLATE_INLINE TensorPtr clone_tensor_ptr_to(ConstTensorArg source, Device target) {
   return detail::clone_to<TensorPtr>("clone_tensor_ptr_to", source, target);
@@ -336,13 +338,12 @@ TENON_TEMPLATE_INLINE Error deallocate(const TensorArg& t, Deallocation& done) n
 }  // namespace detail
 
 /// Releases a tensor's memory now, in all its handles. Its metadata stays; every later access to
-/// its elements is an error that names it. The try_ form returns a Result.
+/// its elements is an error that says so. The try_ form returns a Result.
 ///
-/// Returns an outcome, as in Nx, and not an Error. It is InUse, and nothing has changed, while
-/// views, Blobs or exports use the memory; for a view, also while its source does. Runs the
-/// deleter. Memory borrowed by a raw pointer is not released. Data of up to 1 KiB on the host's
-/// heap, or in a backend that keeps metadata, shares a block with the metadata and is freed with
-/// it.
+/// Returns an outcome, as in Nx, not an Error. While views, Blobs or exports use the memory, or a
+/// view's source does, the outcome is InUse and nothing has changed. Runs the deleter. Memory
+/// borrowed by a raw pointer is not released. Data of up to 1 KiB on the host's heap, or in a
+/// backend that keeps metadata, shares a block with the metadata and is freed with it.
 /// Errors: InvalidState for an undefined tensor.
 /// Threads: the caller locks out all other users of the tensor.
 /// Source: Nx.backend_deallocate.

@@ -2,8 +2,9 @@
 // Functions that copy only where they have to: contiguous, to, reshape, flatten.
 //
 // If no copy is needed, contiguous() and to() return another handle to the tensor, reshape() and
-// flatten() a view. A copy owns its memory, is never read-only, and has the source's dynamism, and
-// its dtype unless another is given. Each function has a try_ form, which returns a Result.
+// flatten() a view. A copy owns its memory, is never read-only, and has the source's dynamism. It
+// has the source's dtype, unless a dtype is given. Each function has a try_ form, which returns a
+// Result.
 #pragma once
 
 #include "tenon/kernels/copy_elements.h"
@@ -28,7 +29,8 @@ TENON_TEMPLATE_INLINE Error copy_row_major(const TensorArg& source, const Create
   return copy(locate_new(fields(new_tensor)), from);
 }
 
-/// Makes a row-major copy, with `sizes` (of the same element count) unless null.
+/// Makes a row-major copy. Its sizes are `sizes`, which must have the same element count, or the
+/// source's if that is null.
 TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const DimArray<int64_t>* sizes,
                                             CreateOptions& opts, NewTensor& new_tensor) noexcept {
   bool is_placeholder = false;
@@ -43,11 +45,11 @@ TENON_TEMPLATE_INLINE Error make_contiguous(const TensorArg& source, const DimAr
   return Error::Ok;
 }
 
-/// The row-major copy.
+/// Makes and returns the row-major copy.
 template <class Out>
 Out return_contiguous(const char* function, const TensorArg& source,
                       const DimArray<int64_t>* sizes) {
-  // A backend's code may drop the caller's handle.
+  // Holds a handle, since a backend's code may drop the caller's.
   const Tensor handle = source.defined() ? source.tensor() : Tensor();
   CreateOptions opts(ScalarType::Undefined);
   NewTensor new_tensor;
@@ -73,7 +75,7 @@ Out to_type(const char* function, const TensorArg& tensor, TypeArg type, CastMod
                     {&cast_elements<>, &check_cast<>});
 }
 
-/// The tensor itself if it is on the device and has the type, where one is given; else a copy.
+/// Returns the tensor itself if it is on the device and has the given type, if any; else a copy.
 template <class Out>
 Out to_device(const char* function, const TensorArg& tensor, Device device,
               TypeArg type = TypeArg::deduced(), CastMode mode = CastMode::Checked,
@@ -91,7 +93,7 @@ Out to_device(const char* function, const TensorArg& tensor, Device device,
   return clone<Out>(function, tensor, opts, mode, casting, true);
 }
 
-/// The view of the shape, or a copy if the elements do not allow one.
+/// Returns a view with the shape, or a copy if the strides do not allow such a view.
 template <class Out>
 Out view_or_copy(const char* function, const TensorArg& source, const ViewShape& shape,
                  bool needs_copy) {
@@ -131,8 +133,8 @@ Result<Tensor> try_contiguous(ConstTensorArg tensor) {
   return detail::contiguous<Result<Tensor>>("try_contiguous", tensor);
 }
 
-/// The tensor itself if it has the type, else a converted copy, with strides as
-/// clone_tensor_ptr()'s.
+/// The tensor itself if it has the type, else a converted copy, whose strides are those that
+/// clone_tensor_ptr() chooses.
 ///
 /// Errors: those of clone_tensor_ptr(), but pinned or managed memory without a backend is copied to
 /// the CPU.
@@ -147,7 +149,8 @@ Result<Tensor> try_to(ConstTensorArg tensor, ScalarType type, CastMode mode = Ca
 }
 
 /// The tensor itself if it is on the device, else a copy, made by the backend registered for the
-/// device; for the CPU, on the host's heap. With a type, also converts as to(tensor, type) does.
+/// device, or for the CPU on the host's heap. If a type is given, converts as to(tensor, type)
+/// does.
 ///
 /// Errors: those of clone_tensor_ptr_to(), and with a type those of to(tensor, type).
 /// Source: at::Tensor::to(device), at::Tensor::to(device, dtype).
@@ -186,8 +189,8 @@ Result<Tensor> try_reshape(ConstTensorArg t, const Dims& sizes) {
   return detail::reshape<Result<Tensor>>("try_reshape", t, sizes);
 }
 
-/// The dimensions from start_dim to end_dim, both included, as one; a view or a copy, like
-/// reshape(). Rank 0 becomes 1.
+/// Joins the dimensions from start_dim to end_dim, both included, into one. Returns a view or a
+/// copy, like reshape(). A tensor of rank 0 becomes one of rank 1.
 ///
 /// Errors: OutOfBounds for a dimension that the tensor does not have, InvalidArgument when
 /// start_dim comes after end_dim; reshape()'s.

@@ -69,7 +69,7 @@ TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const Memory
   }
 }
 
-/// Checks that a copy which needs a temporary may allocate it.
+/// Checks that the policy allows a temporary, if the copy needs one.
 TENON_TEMPLATE_INLINE Error check_policy(const ElementPlan& plan, CopyPolicy policy) noexcept {
   if (plan.kind != CopyKind::Staged || policy == CopyPolicy::AllowTemporary) return Error::Ok;
   return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
@@ -95,7 +95,7 @@ TENON_TEMPLATE_INLINE Error check_copy(const MemoryLocation& to, const MemoryLoc
   return check_broadcast(from.view.sizes, to.view.sizes);
 }
 
-/// copy() with all checks, between locations that may overlap:
+/// Copies between locations that may overlap, with all checks:
 ///
 ///     no elements, or the same ones        nothing
 ///     on the host, one dense block each    move_dense(), which allows overlap
@@ -134,7 +134,7 @@ TENON_TEMPLATE_INLINE Error find_both(const TensorArg& dst, const TensorArg& src
   return find_source(src, "the source", from);
 }
 
-/// copy_checked() of two tensors; holds both while a backend's code runs.
+/// Calls copy_checked() for two tensors, and holds both while a backend's code runs.
 TENON_TEMPLATE_INLINE TENON_COLD Error copy_held(const TensorArg& dst, const TensorArg& src,
                                                  const MemoryLocation& to,
                                                  const MemoryLocation& from, CastMode mode,
@@ -216,8 +216,8 @@ TENON_TEMPLATE_INLINE TENON_COLD Error normalize_staged(const MemoryLocation& to
   return stages_to ? copy(to, out.location) : Error::Ok;
 }
 
-/// Copies and normalises, in one pass if both are host memory that does not overlap, or the same
-/// elements.
+/// Copies and normalises, in one pass if both are host memory and either do not overlap or are the
+/// same elements.
 TENON_COMPILED_ONCE Error copy_normalized(const MemoryLocation& to, const MemoryLocation& from,
                                           const Normalize& normalize, CastMode mode) noexcept {
   size_t dim = 0;
@@ -276,11 +276,11 @@ TENON_TEMPLATE_INLINE Error zero(const TensorArg& tensor) noexcept {
 
 }  // namespace detail
 
-/// Copies the elements of `src` to `dst`, both with any strides. Broadcasts `src` to the sizes of
-/// `dst`, and converts its type.
+/// Copies the elements of `src` to `dst`, whatever the strides of both. Broadcasts `src` to the
+/// sizes of `dst`, and converts its type.
 ///
-/// Overlapping memories give the result of copying through a temporary, which is allocated only if
-/// elements move by different distances, or dimensions interleave.
+/// If the memories overlap, the result is that of a copy through a temporary. A temporary is
+/// allocated only if elements move by different distances, or dimensions interleave.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only destination),
 /// InvalidArgument (sizes that do not broadcast; a destination whose elements may share memory),
 /// InvalidType (a cast that canCast() refuses, with CastMode::Checked), NotSupported (a meta
@@ -305,23 +305,23 @@ template <class ContainerNeedsTensor, class... More,
 Error copy_(TensorArg, ContainerNeedsTensor&&, const More&...)
     TENON_MISTAKE("copy_ takes a tensor: copy_(t, make_tensor_ptr(sizes, values))");
 
-/// Copies as above and normalises in one pass: see Normalize. Source elements are converted to
-/// float, rounded once if they have more bits; results are cast from float. A Float destination
-/// needs no cast, so CastMode::Saturate does not clamp.
+/// Copies as the function above does, and normalises in the same pass: see Normalize. Source
+/// elements are converted to float, rounded once if they have more bits; results are cast from
+/// float. A Float destination needs no cast, so CastMode::Saturate does not clamp.
 ///
-/// Overlapping memories give the result of copying through a temporary; in-place normalising needs
-/// none. Memory that the host cannot access goes through host memory.
-/// Errors: as above, and InvalidType (a complex source; a destination that is neither floating nor,
-/// with CastMode::Saturate, of integers), OutOfBounds (a `dim` that the destination does not have),
-/// InvalidArgument (a list of neither one value nor one for each channel; a stddev of 0),
-/// OutOfMemory (for a list). Nothing is changed then.
+/// If the memories overlap, the result is that of a copy through a temporary; normalising in place
+/// needs no temporary. Elements that the host cannot access are copied through host memory.
+/// Errors: those of the function above, and InvalidType (a complex source; a destination whose
+/// dtype is neither floating nor, with CastMode::Saturate, an integer type), OutOfBounds (a `dim`
+/// that the destination does not have), InvalidArgument (a list of neither one value nor one for
+/// each channel; a stddev of 0), OutOfMemory (for a list). Nothing is changed then.
 template <class = void>
 [[nodiscard]] Error copy_(TensorArg dst, TensorArg src, const Normalize& normalize,
                           CastMode mode = CastMode::Checked) noexcept {
   return detail::add_context_if("copy_", detail::copy_tensor_normalized(dst, src, normalize, mode));
 }
 
-/// Writes a value to all elements. It must fit the dtype.
+/// Writes a value to all elements. The value must fit the dtype.
 ///
 /// Errors: copy_()'s for the destination; full()'s InvalidType and InvalidArgument for the value.
 /// Source: at::Tensor::fill_, where values that do not fit wrap.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CopyPlan and plan_copy: how copy_ would copy, and the same copy many times.
+// CopyPlan and plan_copy: how copy_() would copy, to be looked at or to be run many times.
 #pragma once
 
 #include <cstddef>
@@ -34,22 +34,22 @@ struct PlanAccess;
 
 }  // namespace detail
 
-/// How copy_() would copy between two tensors, made by plan_copy(). run() makes that copy, for
-/// these tensors or others of the same shapes, without planning again: for a loop over frames or
+/// How copy_() would copy between two tensors, made by plan_copy(). run() makes that copy between
+/// these tensors, or others of the same shapes, without planning again: for a loop over frames or
 /// tokens. `kind`, `rank`, `dims`, `unit`, `nbytes`, `temporary_nbytes` and the types describe the
 /// copy, and to_string() prints them; run() does not read them.
 ///
 ///     const CopyPlan plan = plan_copy(planes, permute(frame, {2, 0, 1}), normalize);
 ///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
 ///
-/// Ownership: its lists, not the tensors, which may be destroyed before it runs.
-/// Threads: like an int. Several threads may run one plan at once, on memory that they do not
-/// share.
+/// Ownership: the plan owns its lists, but not the tensors, which may be destroyed before it runs.
+/// Threads: synchronised no more than an int. Several threads may run one plan at once, on memory
+/// that they do not share.
 class CopyPlan : public detail::ElementPlan {
  public:
   CopyPlan() noexcept = default;
-  /// Out of memory for the lists (of more than TENON_INLINE_DIMS dimensions or more than four
-  /// channels), the copy is constructed all the same, and its run() returns OutOfMemory.
+  /// If there is no memory for the lists (of more than TENON_INLINE_DIMS dimensions or more than
+  /// four channels), the copy is constructed all the same, and its run() returns OutOfMemory.
   CopyPlan(const CopyPlan&) noexcept = default;
   CopyPlan& operator=(const CopyPlan&) noexcept = default;
   /// Afterwards run() of `other` returns InvalidArgument.
@@ -64,15 +64,15 @@ class CopyPlan : public detail::ElementPlan {
     return *this;
   }
 
-  /// Copies `from` to `to` as copy_() does, with the other arguments given to plan_copy(). Each
-  /// tensor has the dtype, sizes and strides of the planned one, except strides of dimensions of
-  /// size 1. The memory may differ, and may overlap.
+  /// Copies `from` to `to` as copy_() does, with the other arguments that plan_copy() was given.
+  /// Each tensor must have the dtype, sizes and strides of the planned one, except for strides of
+  /// dimensions of size 1. The memory may be other memory, and may overlap.
   ///
-  /// Where memory overlaps, or needed a temporary when the plan was made, and where a backend
+  /// If the memories overlap, if the plan was made for a copy through a temporary, or if a backend
   /// copies, run() calls copy_(), which plans again.
   /// Errors: InvalidArgument (another dtype, sizes or strides than planned; a plan that plan_copy()
   /// did not make), copy_()'s, OutOfMemory (see the copy constructor). Nothing is changed then.
-  /// Threads: as copy_(). The plan is only read.
+  /// Threads: the same as copy_()'s. The plan is only read.
   template <class = void>
   [[nodiscard]] Error run(TensorArg to, TensorArg from) const noexcept;
 
@@ -160,7 +160,7 @@ TENON_TEMPLATE_INLINE Error make_copy_plan(const TensorArg& dst, const TensorArg
   return kept.src.check();
 }
 
-/// Whether strides are equal, except those of dimensions of size 1. True without elements.
+/// Whether strides are equal, except those of dimensions of size 1. True if there are no elements.
 inline bool are_strides_alike(const Layout& a, const Layout& b) noexcept {
   if (a.numel == 0) return true;
   for (size_t d = 0; d < a.rank(); ++d) {
@@ -266,8 +266,8 @@ template <class>
   return detail::add_context_if("CopyPlan::run", detail::run_copy_plan(kept_, to, from));
 }
 
-/// The plan of copy_() with these arguments, which can be run. Refuses what copy_() refuses, as an
-/// Exception, in the try_ form as a Result.
+/// Plans the copy that copy_() would make with these arguments. What copy_() refuses is an
+/// Exception, or in the try_ form a failed Result.
 /// Errors: copy_()'s, and OutOfMemory (for shapes of more dimensions than TENON_INLINE_DIMS, and
 /// for lists of a Normalize).
 template <class = void>
@@ -311,7 +311,7 @@ Result<CopyPlan> try_plan_copy(TensorArg dst, TensorArg src, const Normalize& no
   return plan;
 }
 
-/// "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
+/// The plan as text: "transpose {1024, 1024} of 4 bytes, Float, 4194304 bytes in all".
 template <class = void>
 std::string to_string(const CopyPlan& made) {
   const detail::ElementPlan& plan = detail::PlanAccess::kept(made).plan.copy;

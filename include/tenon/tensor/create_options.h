@@ -13,11 +13,12 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Kinds of the options after a creator's arguments: in any order, each kind at most once. All
-/// creators take the first four (a backend as an lvalue); creators of random numbers also a
-/// generator; creators that take a shape and data also strides and a dim order.
+/// creators take the first four (a backend must be an lvalue). Creators of random numbers also take
+/// a generator; creators that take a shape and data also take strides and a dim order.
 enum class Option : uint8_t { Type, Dynamism, Backend, Device, Generator, Strides, DimOrder, None };
 
-/// The positional lists of ExecuTorch's and ATen's signatures, passed on as options.
+/// Lists that ExecuTorch's and ATen's signatures have at fixed positions. They are passed on as
+/// options.
 struct StridesList {
   const Dims& list;
 };
@@ -59,8 +60,8 @@ inline constexpr bool is_layout_option_v = option_of<T>() == Option::Strides
 template <class... Options>
 inline constexpr bool has_layout_v = (... || is_layout_option_v<Options>);
 
-/// Whether a parameter `T&&` is an option up to `kLast`. A backend must be an lvalue, since the
-/// tensor refers to it.
+/// Whether a parameter `T&&` is an option of a kind up to `kLast`. A backend must be an lvalue,
+/// since the tensor refers to it.
 template <class T, Option kLast>
 inline constexpr bool is_option_argument_v = option_of<T>() <= kLast &&
                                              !(option_of<T>() == Option::Backend &&
@@ -84,9 +85,9 @@ template <class... Options>
 using IfLayout =
     std::enable_if_t<sizeof...(Options) != 0 && (... && is_layout_option_v<Options>), int>;
 
-// Restrictions for deleted overloads, which only a mistake selects.
+// Conditions of deleted overloads, which only a mistaken call selects.
 
-/// Whether T is text, such as a device's name, which must be given as a Device.
+/// Whether T is text: a device's name must be passed as a Device.
 template <class T>
 inline constexpr bool is_text_v =
     !std::is_null_pointer_v<std::decay_t<T>> &&
@@ -100,13 +101,13 @@ using IfNotOptions =
                      int>;
 template <class Characters>
 using IfCharacters = std::enable_if_t<is_char_or_byte_v<std::remove_extent_t<Characters>>, int>;
-/// Whether a deleter is at a wrong place. It has to follow an option of kind `kBefore`, and no
-/// option of a later kind may be before it, except strides or a dim order as the first argument,
-/// unless a list was given.
+/// Whether a deleter is at a wrong place. It must follow an option of kind `kBefore`, and no option
+/// of a later kind may precede it. Strides or a dim order may, as the first argument, if no list
+/// was given.
 template <Option kBefore, bool kHasList, class... Arguments>
 constexpr bool has_misplaced_deleter() noexcept {
   bool misplaced = false;
-  [[maybe_unused]] bool has_others = false;  // without arguments
+  [[maybe_unused]] bool has_others = false;  // unused if there are no arguments
   [[maybe_unused]] bool is_first = !kHasList;
   Option last = Option::None;
   ((misplaced |=
@@ -127,7 +128,7 @@ using IfSmartPointer =
     std::enable_if_t<std::is_class_v<P> && !std::is_same_v<P, DataPtr> &&
                          std::is_constructible_v<DataPtr, decltype(std::declval<P&>().get())>,
                      int>;
-/// Containers and tensors, to which no pointer is needed.
+/// Containers and tensors, which are passed themselves, not by pointer.
 template <class T>
 inline constexpr bool is_pointee_v =
     is_container_v<T> || std::is_same_v<T, Tensor> || std::is_same_v<T, TensorPtr>;
@@ -157,7 +158,7 @@ template <class C>
 using IfContainer = std::enable_if_t<is_container_v<C>, int>;
 
 /// A creator's strides and dim order; null if not given. Calls that pass only sizes do not link the
-/// code that reads strides.
+/// code for strides.
 struct OrderAndStrides {
   const Dims* dim_order = nullptr;
   const Dims* strides = nullptr;
@@ -183,12 +184,12 @@ struct CreateOptions {
   ScalarType type;
   TensorShapeDynamism dynamism;
   bool has_type = false;           // whether an option gives the type
-  Error error = Error::Ok;         // of the device, which is unknown or has no backend
-  Device device;                   // where existing memory is; new memory has its backend
+  Error error = Error::Ok;         // if the device is unknown or has no backend
+  Device device;                   // where existing memory is; for new memory see `backend`
   Backend* requested = nullptr;    // the backend option; may be the host's heap
   Backend* backend = nullptr;      // allocates memory and metadata; null: heap
   Generator* generator = nullptr;  // null for the thread's default
-  ptrdiff_t count = 1;             // elements to allocate, gaps included, as count_elements() says
+  ptrdiff_t count = 1;             // elements to allocate, gaps included; see count_elements()
 
   /// Default options: on the heap, not the BackendScope's backend.
   explicit CreateOptions(ScalarType t,
@@ -214,8 +215,8 @@ struct CreateOptions {
   /// New memory on a device comes from the backend registered for it; on the CPU, from the heap.
   TENON_TEMPLATE_INLINE void choose_device_backend() noexcept {
     if (error == Error::Ok) error = find_registered(device, requested);
-    // After an error not null, which would mean the heap: allocate_in_backend() then returns the
-    // error.
+    // After an error this must not be null, which would mean the heap: allocate_in_backend() then
+    // returns the error.
     backend = error == Error::Ok ? null_if_heap(requested) : &host_backend();
   }
   void choose_backend() noexcept {
@@ -223,9 +224,9 @@ struct CreateOptions {
   }
 };
 
-/// Reads the options. Without them the type is `type`, the dynamism DYNAMIC_BOUND, and the backend
-/// that of the thread's innermost BackendScope, else the host's heap. A device option selects the
-/// backend registered for the device; with kIsNew = false it says where existing memory is.
+/// Reads the options. By default the type is `type`, the dynamism is DYNAMIC_BOUND, and the backend
+/// is the one of the thread's innermost BackendScope, else the host's heap. A device option selects
+/// the backend registered for the device; with kIsNew = false it says where existing memory is.
 template <bool kIsNew = true, class... Options>
 CreateOptions create_options_of(ScalarType type, Options&... options) noexcept {
   static_assert((... && (count_of<Options...>(option_of<Options>()) == 1)),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // empty, full, zeros and ones with their _like and _strided forms, and scalar_tensor.
 //
-// Each is a function object; its try_ form returns a Result. The tensors own their memory, host or
-// a backend's, aligned to TENON_DATA_ALIGNMENT.
+// Each is a function object; its try_ form returns a Result. The tensors own their memory, which is
+// the host's or a backend's and aligned to TENON_DATA_ALIGNMENT.
 #pragma once
 
 #include <initializer_list>
@@ -14,8 +14,8 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The backend for a tensor like `from`: the given one, else its memory's, else the one registered
-/// for its device; null for the host's heap.
+/// Finds the backend for a tensor like `from`: `requested`, else the backend of its memory, else
+/// the one registered for its device; null for the host's heap.
 TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend* requested,
                                               Backend*& backend) noexcept {
   if (requested != nullptr) {
@@ -30,7 +30,7 @@ TENON_TEMPLATE_INLINE Error find_backend_like(const TensorFields& from, Backend*
   return Error::Ok;
 }
 
-/// Makes a tensor without data with the layout of `from`, on its device.
+/// Makes a tensor without data that has the layout and device of `from`.
 TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from,
                                                         const CreateOptions& opts,
                                                         NewTensor& tensor) noexcept {
@@ -47,22 +47,22 @@ TENON_TEMPLATE_INLINE TENON_COLD Error make_placeholder(const TensorFields& from
   return Error::Ok;
 }
 
-/// Completes the options of a tensor like `source`: its type and backend, unless given. Sets
-/// `is_placeholder` if the source is on Meta without a backend.
+/// Completes the options of a tensor like `source`: a type or backend that is not given is the
+/// source's. Sets `is_placeholder` if the source is on Meta and has no backend.
 TENON_TEMPLATE_INLINE Error complete_like(const TensorArg& source, CreateOptions& opts,
                                           bool& is_placeholder) noexcept {
   TENON_TRY(opts.error);
   TENON_TRY(check_defined(source, "the source tensor"));
   const TensorFields& from = fields(source);
-  // The option Undefined means the source's type too, as in ExecuTorch.
+  // The option ScalarType::Undefined also stands for the source's type, as in ExecuTorch.
   if (opts.type == ScalarType::Undefined) opts.type = from.type;
   is_placeholder = from.is_meta() && from.data_backend == nullptr && opts.requested == nullptr;
   opts.backend = nullptr;
   return is_placeholder ? Error::Ok : find_backend_like(from, opts.requested, opts.backend);
 }
 
-/// The first step of a _like creator: finds the layout, or makes the whole result, `placeholder`,
-/// if the source is a meta tensor without a backend.
+/// The first step of a _like creator: finds the layout. If the source is a meta tensor without a
+/// backend, makes the whole result instead, as `placeholder`.
 TENON_TEMPLATE_INLINE Error begin_like(const TensorArg& source, CreateOptions& opts, Layout& layout,
                                        NewTensor& placeholder) noexcept {
   bool is_placeholder = false;
@@ -141,14 +141,14 @@ namespace detail {  // function objects
 // The three forms of creators, with or without a value.
 
 /// Options: in any order, a type, by default Float; a dynamism, by default DYNAMIC_BOUND; a
-/// backend, by default the thread's, or a device, which stands for the backend registered for it,
-/// on the CPU for the host's heap; `Strides{3, 1}` and `DimOrder{1, 0}`.
+/// backend, by default the thread's, or a device, which stands for the backend registered for it
+/// (the CPU for the host's heap); `Strides{3, 1}` and `DimOrder{1, 0}`.
 /// Ownership: owns its memory.
 /// Errors: InvalidArgument (an invalid shape, see make_tensor_ptr(); overlapping or negative
 /// strides; a value that does not fit the type), InvalidType (Undefined; a floating value for an
 /// integral type, a complex one for a real type), NotFound (a device without a registered backend),
 /// OutOfMemory.
-/// Cost: one allocation up to 1 KiB on the host's heap, else two.
+/// Cost: one allocation for up to 1 KiB on the host's heap, else two.
 template <class Out, class Elements, class... Value>
 struct Creator {
   const char* function;
@@ -194,8 +194,8 @@ struct Creator {
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// Gaps between the elements are allocated and filled too.
-/// Options: those of empty(), but Strides.
+/// Gaps between the elements are allocated and filled too. Options: those of empty(), except
+/// Strides.
 /// Ownership: owns its memory.
 /// Errors: those of empty().
 /// Cost: that of empty().
@@ -218,10 +218,10 @@ struct StridedCreator {
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// Strides are the source's if those are dense, else dense ones in its dim order.
-/// Options: in any order, a type, by default the source's; a dynamism, by default DYNAMIC_BOUND; a
-/// backend or a device, by default the source's.
-/// Ownership: owns its memory; like a placeholder it has none.
+/// The strides are the source's if those are dense, else dense strides in its dim order. Options:
+/// in any order, a type, by default the source's; a dynamism, by default DYNAMIC_BOUND; a backend
+/// or a device, by default the source's.
+/// Ownership: owns its memory. A tensor like a placeholder has no memory.
 /// Errors: those of empty(); InvalidState for an undefined source.
 /// Cost: that of empty().
 template <class Out, class Elements, class... Value>
@@ -287,7 +287,8 @@ TENON_CREATOR(empty_strided, StridedCreator, detail::Uninitialized);
 /// Source: at::empty_like.
 TENON_CREATOR(empty_like, LikeCreator, detail::Uninitialized);
 
-/// Every element is `value`, which must fit the type: Float unless given, whatever the value.
+/// Every element is `value`, which must fit the type. The type is Float unless given, even if the
+/// value is an integer.
 /// Source: executorch::extension::full; at::full, which takes the value's type and wraps what does
 /// not fit.
 TENON_CREATOR(full, Creator, detail::Filled, Scalar);
@@ -297,7 +298,7 @@ TENON_CREATOR(full_strided, StridedCreator, detail::Filled, Scalar);
 /// Source: at::full_like.
 TENON_CREATOR(full_like, LikeCreator, detail::Filled, Scalar);
 
-/// Every element is 0. Large zeros are untouched zero pages of the system.
+/// Every element is 0. A large tensor's memory is the system's zero pages, which are not touched.
 /// Source: at::zeros.
 TENON_CREATOR(zeros, Creator, detail::AllOf<0>);
 /// zeros() with the strides after the sizes, as in ATen.

@@ -33,12 +33,13 @@ class TypeArg {
   bool given_ = false;
 };
 
-// begin() and end() as range-based for finds them: members, else free functions. Ranges may be
+// Finds begin() and end() as range-based for does: members, else free functions. Ranges may be
 // non-const.
 namespace range_access {
 using std::begin;
 using std::end;
-// Both overloads are called with 0. The one with an int parameter matches better: members first.
+// Both overloads are called with 0. The one with an int parameter matches better, so members come
+// first.
 template <class C>
 constexpr auto find_first(C& range, int) -> decltype(range.begin()) {
   return range.begin();
@@ -108,7 +109,7 @@ template <class C>
 inline constexpr bool is_container_v =
     !std::is_array_v<C> && (is_element_v<typename RangeElement<C>::type> ||
                             is_char_or_byte_v<typename RangeElement<C>::type>);
-/// Whether C is a container of bytes, which sizes and a dtype reinterpret.
+/// Whether C is a container of bytes: sizes and a dtype reinterpret its bytes.
 template <class C>
 inline constexpr bool is_byte_container_v =
     is_container_v<C> && (std::is_same_v<typename RangeElement<C>::type, uint8_t> ||
@@ -120,13 +121,14 @@ struct ValuesNeedOneType {
   ValuesNeedOneType(T);
 };
 
-/// Elements for a creator: a brace list, or any range of elements, char or std::byte (a std::string
-/// too).
+/// Elements for a creator: a brace list, or any range of elements, char or std::byte, such as a
+/// std::string.
 ///
 /// A moved contiguous container is adopted without copying, if it owns its elements and its move
-/// cannot throw and keeps their addresses: it lives until the tensor releases it. If it is
-/// copyable, its data() is also called after the move. All others (lvalues, spans, std::array,
-/// std::vector<bool>, classes without a move) are copied. `{}` is an empty list of floats.
+/// does not throw and keeps their addresses. It then lives until the tensor releases it. If its
+/// class is copyable, data() of the moved-from container is called too. All other elements (of
+/// lvalues, spans, std::array, std::vector<bool>, classes without a move) are copied. `{}` is an
+/// empty list of floats.
 /// Ownership: refers to the list or container during the call, so a named Values cannot be passed.
 /// The creator adopts the container when it begins, not when the argument is made: other arguments,
 /// such as the container's size(), may be evaluated later.
@@ -161,7 +163,7 @@ class Values {
           self.take_from(static_cast<C&&>(*static_cast<std::remove_reference_t<C>*>(source)));
         }) {}
 
-  /// Takes the container; called by the creator. Before that, only type() and is_bytes() are valid.
+  /// Takes the container. The creator calls this; before, only type() and is_bytes() are valid.
   void take() {
     if (take_ != nullptr) std::exchange(take_, nullptr)(*this, container_);
   }
@@ -169,8 +171,8 @@ class Values {
   const void* data() const noexcept { return data_; }
   size_t count() const noexcept { return count_; }
   own::ScalarType type() const noexcept { return type_; }
-  /// Whether this is a container of uint8_t, char or std::byte, which sizes and a dtype
-  /// reinterpret.
+  /// Whether this is a container of uint8_t, char or std::byte: sizes and a dtype reinterpret its
+  /// bytes.
   bool is_bytes() const noexcept { return bytes_; }
   bool is_adoptable() const noexcept { return adoptable_; }
   /// Keeps data() alive.
@@ -201,15 +203,15 @@ class Values {
                     std::is_nothrow_move_constructible_v<Container>) {
         if (!is_inside(&container, sizeof container)) {
           Container moved(std::forward<C>(container));
-          // A view if the moved-from object still refers to the elements. Move-only classes are
-          // taken as owning: their data() may be invalid after a move.
+          // The class is a view if the moved-from object still refers to the elements. Move-only
+          // classes are assumed to own theirs: their data() may be invalid after a move.
           bool is_view = false;
           if constexpr (std::is_copy_constructible_v<Container>) {
             is_view = count_ != 0 && container.data() == data_;  // NOLINT(bugprone-use-after-move)
           }
           if (moved.data() == data_ && !is_view) {
-            // Constructed in place: deleter_ is empty, and assignment would move the container once
-            // more.
+            // Constructed in place, since deleter_ is empty: an assignment would move the container
+            // once more.
             ::new (static_cast<void*>(&deleter_))
                 Deleter(const_cast<void*>(data_), Keep<Container>{std::move(moved)});
             adoptable_ = true;
@@ -229,8 +231,9 @@ class Values {
     return at >= begin && at < begin + size;
   }
 
-  /// Whether data() is the sequence of elements. Views of a part may have the whole's data(), and a
-  /// matrix's rows may have gaps, so all addresses are compared, unless the type guarantees it.
+  /// Whether the elements are consecutive from data() on. A view of a part may return the whole's
+  /// data(), and a matrix's rows may have gaps, so all addresses are compared, unless the type
+  /// guarantees the order.
   template <class C>
   bool is_row([[maybe_unused]] C& container) const noexcept {
     namespace access = range_access;
@@ -269,7 +272,7 @@ class Values {
       static_cast<T*>(const_cast<void*>(data_))[count_++] = *it;
     }
   }
-  /// Moves the elements to a block for `room` elements. False when out of memory.
+  /// Moves the elements to a block for `room` elements. Returns false if memory runs out.
   template <class T>
   bool make_room(size_t room) noexcept {
     // A computed range may have more elements than memory can hold.
@@ -292,7 +295,7 @@ class Values {
   bool bytes_ = false;
   bool adoptable_ = false;
   Error error_ = Error::Ok;
-  void* container_ = nullptr;  // for `take_`, once
+  void* container_ = nullptr;  // the argument of `take_`, until it is called
   void (*take_)(Values& self, void* source) = nullptr;
   Deleter deleter_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Deleter: a callable that releases memory, once, with the pointer it was made for.
+// Deleter: a callable that releases memory, once, with the pointer that it was created with.
 //
 // Deleters, destructors of owners and containers, and backends are foreign code, which may call
 // back into the library, even on the same tensor. The rule: check everything, allocate aside, set
@@ -10,10 +10,10 @@
 // - replace_memory(), in growth: the old memory's deleter. The tensor has grown.
 // - drop_memory(), in backend_deallocate() and backend_transfer(): the deleter, then the base's.
 //   The tensor is deallocated.
-// - grow(): a backend's allocate and copy_within. The tensor is unchanged; whether it may grow is
-//   checked again afterwards.
+// - grow(): a backend's allocate and copy_within. The tensor is unchanged; afterwards grow() checks
+//   again whether it may grow.
 // - Views and exports: a backend's allocate, for their metadata. The source is unchanged; a
-//   SourceGuard holds it and its memory, and its shape is read afterwards.
+//   SourceGuard holds the source and its memory, and its shape is read after the call.
 // - Copies, fills, clones and texts: a backend's functions. A MemoryHold keeps the memory.
 // - notify_created(): on_made. The tensor is finished and not shared.
 // - A failing creator, ~TensorPtrMaker: the deleter, then the owners; ~Values: the container;
@@ -35,9 +35,9 @@ template <class F>
 inline constexpr bool is_deleter_v =
     std::is_invocable_v<F&, void*> || std::is_same_v<F, std::nullptr_t>;
 
-/// Its name appears in the compile error inside a generic lambda passed as an owner or deleter.
+/// A compile error inside a generic lambda that is passed as an owner or deleter shows this name.
 struct AnOwnerIsKeptAndNeverCalled {};
-/// Whether F is a deleter and not an owner: a callable that takes any argument may be either.
+/// Whether F is a deleter and cannot be an owner: a callable that takes any argument may be either.
 template <class F>
 inline constexpr bool is_only_deleter_v =
     std::conjunction_v<std::bool_constant<is_deleter_v<F>>,
@@ -70,8 +70,8 @@ bool is_empty_callable(const F& f) noexcept {
   return false;
 }
 
-/// The name by which target() recognises a callable, specialised with its type; else null. Not an
-/// address, which differs between shared libraries.
+/// The name by which target() recognises a callable; null if its type has no specialisation. A
+/// name, since an address would differ between shared libraries.
 template <class F>
 inline constexpr const char* deleter_name_v = nullptr;
 
@@ -80,20 +80,20 @@ inline constexpr const char* deleter_name_v = nullptr;
 /// Releases memory: calls `f(argument)` exactly once, in its destructor.
 ///
 /// The argument is fixed at creation and may be null. The callable is any move-constructible type,
-/// such as a lambda that owns a vector. Callables of up to four pointers, aligned like one, are
-/// stored inline; larger ones, and those whose move may throw, in a heap block. If that block
-/// cannot be allocated, `f(argument)` is called at once and error() is OutOfMemory: the memory is
-/// released, and the function that got the deleter reports the error. If copying or moving f
-/// throws, nothing was taken over. An empty std::function, a null function pointer and nullptr make
-/// an empty Deleter. f may call back into the library: assignment runs the old f last, after
-/// storing the new one.
+/// such as a lambda that owns a vector. A callable of up to the size of four pointers, aligned like
+/// a pointer, is stored inline; a larger one, or one whose move may throw, in a heap block. If that
+/// block cannot be allocated, `f(argument)` is called at once and error() is OutOfMemory: the
+/// memory is released, and the function that got the deleter reports the error. If copying or
+/// moving f throws, the caller still owns the memory. An empty std::function, a null function
+/// pointer and nullptr make an empty Deleter. f may call back into the library: assignment runs the
+/// old f last, after storing the new one.
 /// Threads: not synchronised; may be destroyed on any thread. f must not throw.
 /// Source: std::shared_ptr's deleter; ExecuTorch's std::function, which gets the tensor's current
 /// pointer.
 class Deleter {
  public:
   Deleter() noexcept = default;
-  /// Calls `f(argument)` once. Empty for a null `f`.
+  /// Calls `f(argument)` once. A null `f` makes an empty Deleter.
   Deleter(void*, std::nullptr_t) noexcept {}
   // Not named F: Arduino.h defines a macro F(x).
   template <class Function, std::enable_if_t<std::is_invocable_v<Function&, void*>, int> = 0>
@@ -135,7 +135,7 @@ class Deleter {
     }
   }
 
-  /// Takes over `other`'s callable. This must be empty.
+  /// Takes over `other`'s callable. This Deleter must be empty.
   void take(Deleter&& other) noexcept {
     ops_ = std::exchange(other.ops_, nullptr);
     argument_ = std::exchange(other.argument_, nullptr);
@@ -153,9 +153,9 @@ class Deleter {
     argument_ = argument;
     store<F>(std::move(f));
   }
-  // Blocks that tenon allocated. Whoever drops the Deleter releases them by its own copy of tenon's
-  // code: after a library grew the program's tensor, the tensor has no pointer into the library,
-  // which may be closed.
+  // Blocks that tenon allocated. The code that drops the Deleter releases them by its own copy of
+  // tenon: if a library has grown the program's tensor, the tensor then has no pointer into the
+  // library, which may be closed.
 
   /// Runs the callable, then owns a heap block.
   void own_block(void* base) noexcept {
@@ -163,7 +163,7 @@ class Deleter {
     ops_ = heap_block();
     argument_ = base;
   }
-  /// Runs the callable, then owns a block of a backend, see release_to().
+  /// Runs the callable, then owns a backend's block: see release_to().
   void own_block(void* data, detail::BackendState& state, size_t nbytes) noexcept {
     reset();
     ::new (static_cast<void*>(storage_)) BackendBlock{&state, nbytes};
@@ -173,7 +173,7 @@ class Deleter {
 
   /// False if empty.
   explicit operator bool() const noexcept { return ops_ != nullptr; }
-  /// OutOfMemory where there was none for the callable, which has run then.
+  /// OutOfMemory if there was no memory for the callable, which has then run already.
   Error error() const noexcept {
     return ops_ == nullptr && argument_ != nullptr ? Error::OutOfMemory : Error::Ok;
   }
@@ -186,7 +186,7 @@ class Deleter {
     if (!has_code() || ops_->name == nullptr) return nullptr;
     return std::strcmp(ops_->name, detail::deleter_name_v<F>) == 0 ? stored<F>() : nullptr;
   }
-  /// The callable. It must be an F.
+  /// The callable, which must be an F.
   template <class F>
   F* stored() noexcept {
     void* const place = storage_;
@@ -226,7 +226,7 @@ class Deleter {
     void operator()(void* p) noexcept { static_cast<void>((*f)(p)); }
   };
 
-  /// Stored is F, or OnHeap<F>.
+  /// `Stored` is F, or OnHeap<F>.
   template <class Stored>
   static void run_and_destroy(void* storage, void* argument) noexcept {
     Stored& f = *static_cast<Stored*>(storage);
@@ -257,7 +257,7 @@ class Deleter {
     return block;
   }
 
-  // Mark a heap block, or a backend's block. Numbers, not pointers into a library.
+  // These mark a heap block, or a backend's block. They are numbers, not pointers into a library.
   // NOLINTBEGIN(performance-no-int-to-ptr)
   static const Ops* heap_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{1}); }
   static const Ops* backend_block() noexcept { return reinterpret_cast<const Ops*>(uintptr_t{2}); }
@@ -281,7 +281,7 @@ struct DeleterChain {
   }
 };
 
-/// One Deleter for both.
+/// Makes one Deleter of both.
 inline Deleter chain(Deleter&& first, Deleter&& second) noexcept {
   if (!first) return std::move(second);
   if (!second) return std::move(first);

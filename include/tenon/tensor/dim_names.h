@@ -47,12 +47,12 @@ template <class Out>
 struct MakeTemplate {
   const char* function;
 
-  /// A STATIC meta tensor, such as the input that a model expects. Dimensions may have names, ""
-  /// for none.
+  /// A STATIC meta tensor, such as a description of the input that a model expects. `names` may
+  /// name the dimensions; "" stands for no name.
   /// Ownership: there are no elements.
-  /// Errors: InvalidArgument (an invalid shape, see make_tensor_ptr(); another number of names than
-  /// dimensions or 0; a name twice), InvalidType (Undefined), OutOfMemory.
-  /// Cost: one allocation; with names also theirs.
+  /// Errors: InvalidArgument (an invalid shape, see make_tensor_ptr(); a number of names that is
+  /// neither 0 nor the rank; a name given twice), InvalidType (Undefined), OutOfMemory.
+  /// Cost: one allocation, and those of the names.
   /// Source: Nx.template.
   Out operator()(const Dims& sizes, tenon::ScalarType type,
                  std::vector<std::string> names = {}) const {
@@ -67,7 +67,8 @@ struct MakeTemplate {
 inline constexpr detail::MakeTemplate<TensorPtr> make_template{"make_template"};
 inline constexpr detail::MakeTemplate<Result<TensorPtr>> try_make_template{"try_make_template"};
 
-/// The names given to make_template(); none for all other tensors, views of it included.
+/// The names that make_template() was given. All other tensors, views of such a tensor included,
+/// have no names.
 /// Errors: InvalidState for an undefined tensor.
 /// Source: Nx.names.
 TENON_TEMPLATE_INLINE std::vector<std::string> dim_names(ConstTensorArg t) {

@@ -24,13 +24,13 @@ enum class ExpressionKind : uint8_t {
   Empty,     ///< never written; reads as zeros
   Constant,  ///< one value
   Eye,       ///< ones on the main diagonal
-  Iota,      ///< each element's index
+  Iota,      ///< the index of each element
   Uniform,   ///< random numbers
   Normal,    ///< normal random numbers
   Data,      ///< bytes, written by the host or computed before a partial write
 };
 
-/// "Uniform".
+/// The name, such as "Uniform".
 constexpr const char* toString(ExpressionKind kind) noexcept {
   constexpr const char* kNames[] = {"Empty",   "Constant", "Eye", "Iota",
                                     "Uniform", "Normal",   "Data"};
@@ -39,7 +39,7 @@ constexpr const char* toString(ExpressionKind kind) noexcept {
 }
 
 /// The creator call that made a tensor's elements, which are row-major. Immutable.
-/// Ownership: keeps its bytes alive, no tensor.
+/// Ownership: keeps its bytes alive, but no tensor.
 /// Source: Nx.Defn.Expr.
 struct Expression {
   ExpressionKind kind = ExpressionKind::Empty;  ///< which of the creators
@@ -51,7 +51,7 @@ struct Expression {
   Generator::State start{};            ///< Uniform, Normal: the seed, and the offset of element 0
   std::shared_ptr<const void> data{};  ///< Data: the elements
 
-  /// Of a Constant.
+  /// The value of a Constant.
   own::Scalar value() const noexcept {
     return detail::load_scalar(detail::own_type(type), static_cast<const void*>(element));
   }
@@ -62,12 +62,12 @@ struct Expression {
     return count;
   }
 };
-/// Shared: a tensor and its copies have the same expression.
+/// Shared, because a tensor and its copies have the same expression.
 using ExpressionPtr = std::shared_ptr<const Expression>;
 
 namespace detail {
 
-/// The first of the made-up addresses: 64-bit processors fault on them.
+/// The first made-up address. 64-bit processors fault on these addresses.
 inline constexpr bool kWideAddresses = sizeof(void*) == 8;
 inline constexpr uintptr_t kFirstMadeUp = kWideAddresses ? 0x7e7e000000000000u : 0x00010000u;
 inline constexpr uintptr_t kEndOfMadeUp = kWideAddresses ? 0x7eff000000000000u : 0x7fff0000u;
@@ -86,7 +86,7 @@ TENON_TEMPLATE_INLINE Error evaluate(const Expression& node, int64_t first, int6
   const size_t size = elementSize(type);
   const size_t nbytes = static_cast<size_t>(count) * size;
   switch (node.kind) {
-    case ExpressionKind::Empty:  // whose element is zeros
+    case ExpressionKind::Empty:  // its `element` is zeros
     case ExpressionKind::Constant: fill_rows({out, node.element, nbytes, size}); break;
     case ExpressionKind::Data:
       std::memcpy(out,
@@ -149,7 +149,7 @@ TENON_TEMPLATE_INLINE std::string to_string(const Expression& expression) {
 
 namespace detail {
 
-/// Appends a node in the language of Graphviz.
+/// Appends a node in Graphviz's language.
 TENON_TEMPLATE_INLINE void append_dot(const Expression& node, size_t number, std::string& out) {
   append_text(out, "  n", number, " [label=\"", to_string(node).c_str());
   if (is_random(node.kind)) {
@@ -164,12 +164,13 @@ TENON_TEMPLATE_INLINE std::string dot_of(const std::string& body) {
 }  // namespace detail
 
 /// Records creators instead of computing elements: full, zeros, ones, eye, iota, uniform and normal
-/// make an Expression, a clone shares it. expression(t) returns it, materialize(t, backend) repeats
-/// the call elsewhere, to_dot(t) draws it.
+/// make an Expression, and a clone shares its source's. expression(t) returns the Expression,
+/// materialize(t, backend) repeats the call in another backend, to_dot(t) draws it.
 ///
-/// Each read computes the elements read, on the host, equal to those of the CPU's creators. Writing
-/// to a part of a tensor first computes all of it; from then on it is Data. Addresses are not
-/// backed by memory, and each is used once, so an unwritten tensor costs the same at any size.
+/// Each read computes, on the host, the elements that are read; they equal those of the CPU's
+/// creators. Writing to a part of a tensor first computes all of it; from then on it is Data.
+/// Addresses are not backed by memory, and each is used once, so an unwritten tensor costs the same
+/// at any size.
 /// Errors: OutOfMemory. Creators with strides, and conversions, are recorded as Data.
 /// Threads: any; a mutex is held while elements are computed.
 /// Source: Nx.Defn.Expr.
@@ -189,7 +190,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     const auto find_room = [&](uintptr_t at) -> uintptr_t {
       at += (uintptr_t{0} - at) % alignment;
       auto block = blocks_.upper_bound(at);
-      if (block != blocks_.begin()) --block;  // its end may be beyond `at`
+      if (block != blocks_.begin()) --block;  // the previous block may end beyond `at`
       for (; block != blocks_.end() && block->first < at + nbytes; ++block) {
         const uintptr_t end = block->first + block->second.nbytes;
         if (end > at) at = end + (uintptr_t{0} - end) % alignment;
@@ -279,8 +280,9 @@ class TENON_EXPORT ExprBackend : public Backend {
     text += to_string(*found);
     return Error::Ok;
   }
-  /// The expression of a view: the creator, if it made exactly these elements, else Data, without
-  /// bytes if they would have to be gathered. With `is_kept` it may outlive this call.
+  /// Finds the expression of a view: the creator's, if it made exactly these elements, else Data,
+  /// which has no bytes if they would have to be gathered. With `is_kept` the expression may
+  /// outlive this call.
   /// Errors: InvalidArgument for a view that is not within one block of this backend.
   // Virtual, so that it runs in the library that made the backend: a block keeps the expression.
   virtual Error find(const TensorView& in, bool is_kept, ExpressionPtr& found) {
@@ -331,8 +333,8 @@ class TENON_EXPORT ExprBackend : public Backend {
   using Lock = std::lock_guard<std::mutex>;
   struct Block {
     size_t nbytes;
-    ExpressionPtr node;  // of all bytes
-    unsigned char* own;  // the bytes of a Data that nothing else refers to
+    ExpressionPtr node;  // the expression of all elements
+    unsigned char* own;  // the bytes of a Data to which nothing else refers
   };
   /// Bytes of a block; empty after an error.
   struct Range {
@@ -343,7 +345,7 @@ class TENON_EXPORT ExprBackend : public Backend {
     bool is_whole() const noexcept { return nbytes == block->nbytes; }
   };
 
-  // With the lock.
+  // Called with the lock held.
 
   Range find_range(const void* p, size_t nbytes) {
     const auto begin = reinterpret_cast<uintptr_t>(p);
@@ -371,7 +373,8 @@ class TENON_EXPORT ExprBackend : public Backend {
     std::memcpy(out, &elements[range.offset % size], range.nbytes);
     return Error::Ok;
   }
-  /// Allocates the block's bytes, and fills them with its elements unless all are overwritten.
+  /// Allocates the block's bytes, and fills them with the block's elements unless all will be
+  /// overwritten.
   static Error prepare_write(const Range& range) {
     Block& block = *range.block;
     if (block.own != nullptr) return Error::Ok;
@@ -391,7 +394,8 @@ class TENON_EXPORT ExprBackend : public Backend {
     block.own = bytes;
     return Error::Ok;
   }
-  /// Sets a block's node to a creator's. NotSupported for a part of a block: the host writes it.
+  /// Sets a block's node to a creator's. For a part of a block returns NotSupported, so that the
+  /// host writes it.
   Error record(const TensorView& out, Expression&& node) {
     node.type = out.type;
     node.sizes = out.sizes;
@@ -439,7 +443,7 @@ TENON_TEMPLATE_INLINE Error find_expression(const TensorArg& tensor,
   });
 }
 
-/// find_expression(), and copies the bytes of a Data.
+/// Finds a tensor's expression, and copies the bytes if it is Data.
 TENON_TEMPLATE_INLINE Error get_expression(const TensorArg& tensor, ExpressionPtr& found) noexcept {
   TENON_TRY(find_expression(tensor, found));
   if (found->kind != ExpressionKind::Data || found->data != nullptr) return Error::Ok;
@@ -461,7 +465,7 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> repeat(const Expression& e, const Tensor
   const TensorShapeDynamism dynamism = fields(tensor).dynamism;
   Generator generator(e.start.seed, e.start.offset);
   const double* const p = e.parameters;
-  constexpr Creator<Result<TensorPtr>, Filled, Scalar> kFull{"try_full"};  // of tenon's own Scalar
+  constexpr Creator<Result<TensorPtr>, Filled, Scalar> kFull{"try_full"};  // with own::Scalar
   switch (e.kind) {
     case ExpressionKind::Empty: return try_zeros(e.sizes, e.type, dynamism, backend);
     case ExpressionKind::Constant: return kFull(e.sizes, e.value(), e.type, dynamism, backend);
@@ -487,8 +491,8 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> materialize(const char* function, const 
 
 }  // namespace detail
 
-/// The expression of a tensor of an ExprBackend; of a view, that of the elements it shows. The try_
-/// form returns a Result.
+/// The expression of a tensor of an ExprBackend. A view's expression describes the elements that
+/// the view shows. The try_ form returns a Result.
 ///
 /// Ownership: the expression does not change when the tensor does.
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (a tensor
@@ -508,8 +512,8 @@ TENON_TEMPLATE_INLINE Result<ExpressionPtr> try_expression(const TensorArg& tens
 /// there, or copies Data. Elements never written become zeros.
 ///
 /// Ownership: owns its memory. Type, sizes and dynamism are the source's.
-/// Errors: as expression()'s, and the creator's.
-/// Source: Nx.Defn.jit, for what Nx.Defn.Expr recorded.
+/// Errors: expression()'s, and the creator's.
+/// Source: Nx.Defn.jit, applied to an Nx.Defn.Expr.
 TENON_TEMPLATE_INLINE TensorPtr materialize(const TensorArg& tensor, Backend& backend) {
   return detail::materialize("materialize", tensor, backend).value();
 }
@@ -517,7 +521,7 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_materialize(const TensorArg& tensor,
   return detail::materialize("try_materialize", tensor, backend);
 }
 
-/// An expression in the language of Graphviz.
+/// An expression in Graphviz's language.
 TENON_TEMPLATE_INLINE std::string to_dot(const Expression& expression) {
   std::string body;
   detail::append_dot(expression, 0, body);
@@ -525,7 +529,7 @@ TENON_TEMPLATE_INLINE std::string to_dot(const Expression& expression) {
 }
 
 /// Draws tensors as ellipses, with their expressions; a shared expression is drawn once.
-/// Errors: as expression()'s.
+/// Errors: those of expression().
 TENON_TEMPLATE_INLINE std::string to_dot(std::initializer_list<TensorArg> tensors) {
   std::string body;
   std::vector<ExpressionPtr> nodes;

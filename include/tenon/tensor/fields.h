@@ -11,7 +11,7 @@ TENON_BEGIN_NAMESPACE
 /// Source: ExecuTorch, where DYNAMIC_UNBOUND cannot grow.
 enum class TensorShapeDynamism : uint8_t {
   STATIC = 0,                 ///< never
-  DYNAMIC_BOUND = 1,          ///< up to the element count at creation; the memory never moves
+  DYNAMIC_BOUND = 1,          ///< up to the element count at creation; memory never moves
   DYNAMIC_UNBOUND = 2,        ///< without limit; owned memory is reallocated to grow
   DYNAMIC = DYNAMIC_UNBOUND,  ///< the short name of DYNAMIC_UNBOUND
 };
@@ -20,8 +20,8 @@ enum class TensorShapeDynamism : uint8_t {
 enum class Ownership : uint8_t {
   Owned,     ///< allocated by tenon
   Adopted,   ///< passed in with a deleter, or as a container
-  Borrowed,  ///< the caller's, who keeps it alive
-  View,      ///< another tensor's, which the view keeps alive
+  Borrowed,  ///< the caller's memory, which the caller keeps alive
+  View,      ///< another tensor's memory, which the view keeps alive
 };
 
 namespace detail {
@@ -44,17 +44,17 @@ struct TensorFields {
   // Bit fields: a TensorImpl takes 160 bytes on bare metal.
   bool readonly : 1;
   bool opaque : 1;                           // only the backend can access the memory
-  bool deallocated : 1;                      // by backend_deallocate(): only metadata is left
-  bool has_seat : 1;                         // a Seat lies before the impl's node
-  BackendState* data_backend = nullptr;      // of the memory; null for the host's heap
-  BackendState* metadata_backend = nullptr;  // of this metadata; null for the heap
+  bool deallocated : 1;                      // backend_deallocate() has left only metadata
+  bool has_seat : 1;                         // there is a Seat before the impl's node
+  BackendState* data_backend = nullptr;      // the memory's backend; null for the host's heap
+  BackendState* metadata_backend = nullptr;  // this metadata's backend; null for the heap
 
   TensorFields() noexcept : readonly(false), opaque(false), deallocated(false), has_seat(false) {}
 
   /// Derives the other fields from layout, data and type.
   void finalize(TensorShapeDynamism asked) noexcept {
     dynamism = layout.rank() == 0 ? TensorShapeDynamism::STATIC : asked;
-    // New shapes start at element 0, so memory below it does not count.
+    // After a resize the lowest element is element 0, so memory below it does not count.
     capacity =
         layout.required_span_size() < layout.numel ? layout.required_span_size() : layout.numel;
   }
@@ -66,8 +66,8 @@ struct TensorFields {
   bool is_meta() const noexcept { return device.type() == DeviceType::Meta; }
 };
 
-/// The backend for further metadata of a tensor, such as a view's; null for the heap, and if that
-/// backend is gone.
+/// The backend for further metadata of a tensor, such as a view's; null for the heap, and if the
+/// backend was destroyed.
 inline BackendState* metadata_backend_of(const TensorFields& tensor) noexcept {
   BackendState* const state = tensor.metadata_backend;
   return state != nullptr && state->is_alive() ? state : nullptr;
@@ -79,7 +79,7 @@ inline TensorView view_of(const TensorFields& tensor) noexcept {
           tensor.layout.strides()};
 }
 
-/// `role` is what the function calls the tensor: "the source tensor".
+/// `role` is the error text's name for the tensor: "the source tensor".
 TENON_TEMPLATE_INLINE Error check_not_deallocated(const TensorFields& tensor,
                                                   const char* role) noexcept {
   if (tensor.deallocated) {
@@ -98,7 +98,7 @@ TENON_COLD inline Error fail_reach(const char* role, const Device& device,
                                    const char* more = "") noexcept {
   return fail(Error::NotSupported, role, " is on ", device, ", which the host cannot reach", more);
 }
-/// The error of memory that the host cannot read.
+/// The error for memory that the host cannot read.
 TENON_COLD inline Error fail_host_access(const TensorFields& tensor) noexcept {
   if (tensor.is_meta()) return fail_meta(tensor, "the tensor");
   return fail_reach("the tensor", tensor.device);
@@ -149,21 +149,22 @@ TENON_COLD inline Error fail_no_memory(size_t nbytes) noexcept {
   return fail(Error::OutOfMemory, TENON_OUT_OF_MEMORY " for ", nbytes, " bytes of data");
 }
 
-/// Checks that the elements at `data` may be the tensor's.
+/// Checks that the tensor may use the elements at `data`.
 TENON_TEMPLATE_INLINE Error check_can_bind(const TensorFields& tensor,
                                            const DataPtr& data) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   return check_pointer_type(data, tensor.type, "the tensor's dtype");
 }
-/// Makes a tensor borrow other memory. The old one is released with the tensor: views may use it.
+/// Makes a tensor borrow other memory. The old memory is released when the tensor is destroyed,
+/// since views may use it.
 TENON_TEMPLATE_INLINE Error bind_data(TensorFields& tensor, const DataPtr& data) noexcept {
   TENON_TRY(check_can_bind(tensor, data));
   tensor.data = data.get();
   tensor.readonly = data.is_readonly();
-  tensor.ownership = Ownership::Borrowed;  // cannot grow
-  // Where the host reaches the memory, no backend is needed.
+  tensor.ownership = Ownership::Borrowed;  // so that it cannot grow
+  // If the host can access the memory, no backend is needed.
   if (tensor.is_host_accessible()) tensor.data_backend = nullptr;
-  // Reserved room was in the old memory. A DYNAMIC_BOUND tensor keeps its bound.
+  // The reserved capacity belonged to the old memory. A DYNAMIC_BOUND tensor keeps its bound.
   if (tensor.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND) tensor.finalize(tensor.dynamism);
   return Error::Ok;
 }

@@ -20,8 +20,8 @@ TENON_BEGIN_NAMESPACE
 /// Source: NumPy's edgeitems, threshold, precision and linewidth.
 struct FormatOptions {
   int edge_items = 3;    ///< elements shown at each end of a shortened dimension
-  int64_t limit = 1000;  ///< a tensor of more elements is shortened
-  int precision = 4;     ///< digits after the point, at most; above 24 as 24
+  int64_t limit = 1000;  ///< a tensor with more elements than this is shortened
+  int precision = 4;     ///< the most digits after the point; values above 24 count as 24
   int width = 80;        ///< characters in a line, unless a single element needs more
 };
 
@@ -42,7 +42,7 @@ struct TensorText {
     real.precision = options.precision > 24 ? 24 : options.precision;
     imaginary = real;
     imaginary.plus = true;
-    // Always wide enough for False.
+    // A column is always wide enough for False.
     if (type == ScalarType::Bool && tensor.layout.rank() != 0) word_width = 5;
   }
 
@@ -59,12 +59,12 @@ struct TensorText {
   bool shortened = false;
   const void* data = nullptr;  // element 0
   ArrayRef<int64_t> strides;
-  bool is_compact = false;  // whether `data` has only the shown elements
+  bool is_compact = false;  // whether `data` contains only the shown elements
   Pass pass = Pass::LookAt;
-  FloatColumn real;  // of all floating numbers; of real parts if complex
+  FloatColumn real;  // of floating numbers; of the real parts of complex numbers
   FloatColumn imaginary;
   int word_width = 0;  // of integers and Bool
-  size_t line = 0;     // the start of the last line in `out`
+  size_t line = 0;     // where the last line starts in `out`
 };
 
 TENON_TEMPLATE_INLINE void take_float(TensorText& t, FloatColumn& column, double value,
@@ -121,7 +121,7 @@ TENON_TEMPLATE_INLINE void write_separator(TensorText& t, size_t d) {
   t.out.append(d + 1, ' ');
 }
 
-/// Breaks the line before `begin` if it would become too long and has other elements.
+/// Breaks the line before `begin` if the line would otherwise be too long and has other elements.
 TENON_TEMPLATE_INLINE void wrap_row(TensorText& t, size_t begin) {
   const size_t rank = t.tensor.layout.rank();
   const bool fits = t.out.size() - t.line + rank <= static_cast<size_t>(t.options.width);
@@ -139,7 +139,7 @@ TENON_TEMPLATE_INLINE void walk_shown(TensorText& t, size_t d, int64_t offset) {
   const bool is_writing = t.pass == TensorText::Pass::Write;
   const int64_t shown = t.shown(d);
   const int64_t hidden = layout.sizes()[d] - shown;
-  const int64_t gap = hidden == 0 ? -1 : shown / 2;  // the position of the ellipsis
+  const int64_t gap = hidden == 0 ? -1 : shown / 2;  // where the ellipsis is
   if (is_writing) t.out += '[';
   for (int64_t k = 0; k < shown + (hidden == 0 ? 0 : 1); ++k) {
     if (is_writing && k != 0) write_separator(t, d);
@@ -182,7 +182,7 @@ TENON_TEMPLATE_INLINE Error fetch_shown(TensorText& t, const MemoryLocation& fro
   for (size_t d = 0; d < sizes.size(); ++d) {
     const int64_t hidden = whole.sizes[d] - sizes[d];
     const int64_t edge = sizes[d] / 2;
-    // A shortened dimension becomes two: the end, and the index in it.
+    // A shortened dimension becomes two dimensions: which end, and the index within that end.
     if (hidden != 0) add(2, (edge + hidden) * whole.strides[d], edge * compact.strides()[d]);
     add(hidden != 0 ? edge : sizes[d], whole.strides[d], compact.strides()[d]);
   }
@@ -233,8 +233,8 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
 
 }  // namespace detail
 
-/// The elements in NumPy's layout, and a last line with dtype and sizes, the device unless it is
-/// the CPU, the strides unless they are contiguous, and whether the tensor is read-only:
+/// The elements in NumPy's layout. The last line shows dtype and sizes, the device unless it is the
+/// CPU, the strides unless they are contiguous, and whether the tensor is read-only:
 ///
 ///     [[1.   2.5 ]
 ///      [3.   0.25]]
@@ -243,14 +243,15 @@ TENON_TEMPLATE_INLINE Error print_elements(const TensorFields& tensor, const For
 /// A floating number has the fewest digits after the point that identify it in its dtype, at most
 /// options.precision. All numbers have exponents, and equally many digits, if one is 1e8 or larger
 /// (1e6 in Float, 1e3 in Half), if one is below 1e-4, or if the largest is over 1000 times the
-/// smallest. Signs, zeros, nan and inf do not count. Real and imaginary parts are separate columns.
+/// smallest. For this, numbers count by their magnitude, and zeros, nan and inf do not count. Real
+/// and imaginary parts are separate columns.
 ///
 /// Never raises an error. An undefined tensor gives "undefined tensor"; placeholders, deallocated
 /// tensors and unreadable memory give only the last line, which says so. Elements in a backend's
-/// memory are fetched, unless its inspect() shows them: the shown elements, and small gaps between
-/// them. In host memory only the shown elements are read, and only the text takes memory.
-/// Independent of the C locale.
-/// Source: numpy.array2string, of 2.3 and later. Difference: with 0 edge items a shortened
+/// memory, those that are shown and small gaps between them, are fetched, unless the backend's
+/// inspect() shows them. In host memory only the shown elements are read, and only the text takes
+/// memory. The text does not depend on the C locale.
+/// Source: numpy.array2string of NumPy 2.3 and later. Difference: with 0 edge items a shortened
 /// dimension shows none, where NumPy shows the last.
 TENON_TEMPLATE_INLINE std::string to_string(ConstTensorArg t, const FormatOptions& options = {}) {
   if (!t.defined()) return "undefined tensor";
@@ -258,7 +259,7 @@ TENON_TEMPLATE_INLINE std::string to_string(ConstTensorArg t, const FormatOption
     return std::string("not shown: ") + last_error_message();
   }
   const detail::TensorFields& tensor = detail::fields(t);
-  // Held: a backend's code may drop the tensor, or try to grow or deallocate it.
+  // The tensor is held: a backend's code may drop it, or try to grow or deallocate it.
   const Tensor handle = t.tensor();  // NOLINT(performance-unnecessary-copy-initialization)
   detail::MemoryHold hold;
   if (detail::is_backend_asked(tensor, false)) static_cast<void>(hold.hold(t));
@@ -301,8 +302,8 @@ inline constexpr bool is_printed_list_v = std::is_base_of_v<Dims, T> || std::is_
 
 }  // namespace detail
 
-/// The value in the words of error messages, as <tenon/ostream.h> prints it: "cuda:1", "1 + 2i",
-/// "{2, 3}". A template, since many types convert to these.
+/// The value as error texts show it and <tenon/ostream.h> prints it: "cuda:1", "1 + 2i", "{2, 3}".
+/// A template, since many types convert to these.
 template <class T, std::enable_if_t<std::is_same_v<T, Device> || std::is_same_v<T, own::Scalar> ||
                                         detail::is_printed_list_v<T> ||
                                         std::is_same_v<T, ArrayRef<int64_t>> ||
@@ -326,7 +327,7 @@ struct IsPrinted
 template <class T>
 struct IsPrinted<Span<T>> : std::true_type {};
 
-/// Named for GCC's message.
+/// GCC's error message shows this name.
 struct NeedsTenonOstreamHeader {
   template <class T, std::enable_if_t<IsPrinted<T>::value, int> = 0>
   NeedsTenonOstreamHeader(const T&);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_string()'s numbers: with the fewest digits that identify them, in columns.
+// Writes to_string()'s numbers in columns, with the fewest digits that identify each number.
 //
 // The digits are computed from long integers, as NumPy does. std::to_chars does not know the 8- and
 // 16-bit types, and its tables take 120 KB on a Cortex-M4; snprintf and strtod take 36 KB, and
@@ -15,7 +15,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Appends values as error messages show them, up to 2 KiB; on bare metal 256 bytes.
+/// Appends values as error texts show them; at most 2 KiB of text, on bare metal 256 bytes.
 template <class... Values>
 void append_text(std::string& out, const Values&... values) {
   char text[TENON_BARE_METAL ? 256 : 2048];
@@ -23,8 +23,8 @@ void append_text(std::string& out, const Values&... values) {
   (append(message, values), ...);
   out += text;
 }
-/// Pads `size` characters to `width`. `size` may exceed it if another thread wrote the memory
-/// meanwhile.
+/// Pads `size` characters to `width`. `size` may exceed `width` if another thread wrote to the
+/// tensor meanwhile.
 TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, int width) {
   const auto wanted = static_cast<size_t>(width);
   if (size < wanted) out.append(wanted - size, ' ');
@@ -33,9 +33,9 @@ TENON_TEMPLATE_INLINE void pad(std::string& out, size_t size, int width) {
 /// The format of the floating numbers of one column.
 struct FloatColumn {
   ScalarType type = ScalarType::Double;  // digits beyond this type's precision are not shown
-  bool plus = false;                     // positive numbers have a sign, as imaginary parts do
+  bool plus = false;                     // positive numbers have a sign, as in imaginary parts
   int precision = 0;
-  // Set by look_at(). Magnitudes of finite nonzero numbers.
+  // Set by look_at(): the range of the magnitudes of finite nonzero numbers.
   double smallest = 0;
   double largest = 0;
   bool scientific = false;
@@ -59,8 +59,8 @@ struct FloatColumn {
 
 /// A finite number's digits, in pieces of `text`.
 struct FloatText {
-  char text[336];             // the largest Double in full: another thread may write it meanwhile
-  std::string_view whole;     // with its sign, where it is shown
+  char text[336];             // room for the largest Double, which another thread may write
+  std::string_view whole;     // with the sign, if it is shown
   std::string_view fraction;  // digits
   int exponent = 0;
 };
@@ -100,7 +100,7 @@ struct LongFraction {
 
   LongFraction(uint64_t steps, int exponent) noexcept {
     const int up = exponent > 0 ? exponent : 0;
-    // With room for the bits of `steps`, and for 200 times as much.
+    // Has room for the bits of `steps`, and for 200 times that number.
     length = static_cast<size_t>(2 * up - exponent + 62) / 32 + 1;
     value[0] = static_cast<uint32_t>(steps);
     value[1] = static_cast<uint32_t>(steps >> 32);
@@ -132,7 +132,7 @@ struct LongFraction {
   }
   /// Returns the sign of value + more - limit; without `more`, of value - limit.
   int64_t compare(const uint32_t* more, const uint32_t* limit) const noexcept {
-    int64_t difference = 0;  // of the words so far; those below add less than 2, and more than -1
+    int64_t difference = 0;  // of the words so far; lower words add less than 2, and more than -1
     for (size_t i = length; i > 0 && difference > -2 && difference < 1; --i) {
       difference = difference * (int64_t{1} << 32) + value[i - 1] - limit[i - 1];
       if (more != nullptr) difference += more[i - 1];
@@ -145,10 +145,10 @@ struct LongFraction {
 /// type, but at least `least` and at most the column's precision. They are the nearest such digits,
 /// with one exception: below a power of two the step is half as large, so only the digits rounded
 /// up may identify it.
-/// Source: Steele and White's Dragon4, as NumPy has it.
+/// Source: Steele and White's Dragon4, in NumPy's form.
 TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, int least,
                                        FloatText& out) noexcept {
-  int bits = 0;    // of a number's digits in the type
+  int bits = 0;    // the precision of the type in bits
   int lowest = 0;  // the type's smallest step is 2^lowest
   const auto look_up = [&](auto tag) {
     using Limits = std::numeric_limits<typename decltype(tag)::type>;
@@ -175,12 +175,12 @@ TENON_TEMPLATE_INLINE void print_float(const FloatColumn& column, double value, 
   rest.scale(rest.half_step, 10, -place);
   int point = place + 1;  // digits before the point
   for (; rest.compare(nullptr, rest.unit) >= 0; ++point) rest.scale(rest.unit, 10, 1);
-  char* digits = out.text + 2;  // behind the sign, and the 1 of a 9.9 that is rounded to 10
+  char* digits = out.text + 2;  // after the sign, and the 1 of a 9.9 that is rounded to 10
   digits[-1] = '0';
   char* end = digits;
   int after = column.scientific ? -1 : -point;  // digits after the point
-  bool is_below_enough = false;  // whether the digits identify the number as they are
-  bool is_above_enough = false;  // and rounded up
+  bool is_below_enough = false;  // whether the digits, rounded down, identify the number
+  bool is_above_enough = false;  // whether they do if rounded up
   do {
     rest.scale(rest.value, 10, 1);
     *end = '0';

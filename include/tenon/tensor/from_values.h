@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The element type of a range or array; void for others.
+/// The element type of a range or array; void for any other type.
 template <class C>
 using RowOf = typename RangeElement<const C>::type;
 
@@ -33,7 +33,7 @@ constexpr auto innermost() noexcept {
 template <class C>
 using InnermostElement = typename decltype(innermost<C>())::type;
 
-/// Whether a range's elements are tensor elements, chars or std::bytes.
+/// Whether a range's elements are of an element type, char or std::byte.
 template <class C>
 inline constexpr bool is_row_v = is_element_v<RowOf<C>> || is_char_or_byte_v<RowOf<C>>;
 
@@ -83,8 +83,9 @@ void add_missing_sizes(size_t depth, Dims& sizes) noexcept {
   if constexpr (!is_row_v<Rows>) add_missing_sizes<RowOf<Rows>>(depth + 1, sizes);
 }
 
-/// Copies elements, at most up to `end`: the range may have grown. One by one where they are
-/// volatile or values (std::vector<bool>), or where a sentinel ends the range.
+/// Copies elements, at most up to `end`, since the range may have grown. Copies one by one if the
+/// elements are volatile, if iterators return values (std::vector<bool>), or if a sentinel ends the
+/// range.
 template <class T, class Rows>
 void copy_rows(const Rows& rows, T*& out, const T* end) {
   auto it = range_access::first(rows);
@@ -127,8 +128,8 @@ struct NestedValues {
   }
 };
 
-/// Checks that there are as many values as the options' elements or, if `reinterprets`, as their
-/// bytes.
+/// Checks that there are as many values as the options have elements or, if `reinterprets`, as
+/// these elements have bytes.
 TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t> sizes,
                                          const CreateOptions& opts, bool reinterprets) noexcept {
   if (values.error() != Error::Ok) {
@@ -139,7 +140,7 @@ TENON_TEMPLATE_INLINE Error check_values(const Values& values, ArrayRef<int64_t>
   if (values.count() != needed) {
     int64_t numel = 1;
     for (const int64_t size : sizes) numel *= size;
-    // As many bytes as elements: probably meant as values.
+    // If there are as many bytes as elements, they are probably meant as values.
     const bool meant = reinterprets && values.count() == count;
     return fail(Error::InvalidArgument, values.count(), reinterprets ? " bytes" : " values",
                 " were given, sizes ", sizes, numel == opts.count ? "" : " with these strides",
@@ -162,7 +163,8 @@ TENON_TEMPLATE_INLINE Error convert_values(ScalarType type, void* out,
 
 using ConvertValues = Error (*)(ScalarType type, void* out, const Values& values) noexcept;
 
-/// Converts values to another type. Null in calls without a type, which do not link it.
+/// Converts values to another type. The functions are null in calls without a type, which do not
+/// link them.
 struct ValueCast {
   Error (*check)(ScalarType from, ScalarType to, CastMode mode) noexcept = nullptr;
   ConvertValues convert = nullptr;
@@ -187,9 +189,9 @@ inline Error adopt_values(const CreateOptions& opts, Values& values, NewTensor& 
   return Error::Ok;
 }
 
-/// Puts as many values as the options say into a tensor's memory, converted by `convert` unless
-/// null; the caller sets the shape. Without conversion nothing is copied if the values are in the
-/// memory of `tensor` already, or in a moved container that is aligned for them.
+/// Puts the values into a tensor's memory, as many as the options say. Converts them by `convert`,
+/// unless that is null. The caller sets the shape. Without conversion nothing is copied if the
+/// values are in the memory of `tensor` already, or in a moved container that is aligned for them.
 TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValues convert,
                                                      const CreateOptions& opts,
                                                      NewTensor& tensor) noexcept {
@@ -212,7 +214,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error keep_values(Values& values, ConvertValu
     return Error::Ok;
   });
 }
-/// Makes a tensor of values, which may be in its memory already. `shape` is any that
+/// Makes a tensor of values, which may be in its memory already. `shape` is of any type that
 /// count_elements() takes. `is_flat`: the tensor is 1-d, of the values' size. Otherwise, with a
 /// type, a container of bytes is reinterpreted as that type.
 template <class Shape>

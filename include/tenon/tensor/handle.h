@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a NewTensor to a handle, and from a handle to its memory: ATen mode replaces this file.
+// Makes a handle of a NewTensor, and finds a handle's memory. ATen mode replaces this file.
 #pragma once
 
 #include "tenon/config.h"
@@ -21,8 +21,8 @@ namespace detail {
 /// A view under construction.
 using NewView = NewTensor;
 
-/// The base of a view `source`, else `source` itself. Null for a handle over a raw TensorImpl*,
-/// whose memory the caller keeps.
+/// The base of `source` if it is a view, else `source` itself. Null for a handle over a raw
+/// TensorImpl*, whose memory the caller keeps.
 inline const TensorImplPtr& memory_base(const TensorArg& source) noexcept {
   const TensorImplPtr& base = fields(source).base;
   return base != nullptr ? base : source.tensor().impl();
@@ -42,9 +42,9 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   fields(base).borrows.add();
 }
 
-/// The source of a view or an export while the metadata is allocated. If a backend may allocate
-/// that, `arg` is a new handle and the memory is held: the backend's code may drop the source, but
-/// not grow or deallocate it.
+/// Holds the source of a view or an export while the metadata is allocated. If a backend may
+/// allocate the metadata, `arg` is a new handle and the memory is held: the backend's code may drop
+/// the source, but not grow or deallocate it.
 class SourceGuard {
  public:
   SourceGuard(const TensorArg& source, bool asks_backend) noexcept : arg(source) {
@@ -76,8 +76,8 @@ Error make_first_handle(NewTensor& made, T& out) noexcept {
   return Error::Ok;
 }
 /// Moves a new or existing tensor to another handle. A TensorPtr's handle is in the tensor's seat
-/// if that is free, else in the memory of `metadata_backend` or on the heap. OutOfMemory changes
-/// nothing.
+/// if that is free, else in the memory of `metadata_backend` or on the heap. After OutOfMemory
+/// nothing has changed.
 template <class T>
 Error make_handle(TensorImplPtr& tensor, T& out,
                   [[maybe_unused]] BackendState* metadata_backend) noexcept {
@@ -103,14 +103,15 @@ inline Resizable& resizable(const TensorArg& tensor) noexcept { return fields(te
 
 inline bool is_borrowed(const Resizable& tensor) noexcept { return tensor.borrows.any(); }
 
-/// The common resize in one pass: a row-major tensor keeps its rank and fits its capacity.
-/// Otherwise returns false and changes nothing.
+/// The common resize in one pass: that of a row-major tensor that keeps its rank and fits its
+/// capacity. For any other returns false and changes nothing.
 inline bool resize_in_place(Resizable& tensor, ArrayRef<int64_t> sizes) noexcept {
   return tensor.dynamism != TensorShapeDynamism::STATIC &&
          tensor.layout.resize_in_place(sizes, tensor.capacity);
 }
 
-/// Sets other sizes, of `numel` elements, which fit the tensor's memory or its coming replacement.
+/// Sets other sizes. Their `numel` elements fit the tensor's memory, or the memory that will
+/// replace it.
 /// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   TENON_TRY(tensor.layout.resize(sizes, numel));
@@ -119,7 +120,7 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
 }
 
 /// Replaces the memory and, unless `sizes` is null, the sizes, which have `numel` elements.
-/// Releases the old memory last: its deleter may use or destroy the tensor.
+/// Releases the old memory last, since its deleter may use or destroy the tensor.
 /// Errors: OutOfMemory, with nothing changed.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
@@ -152,8 +153,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return holder.base == nullptr ? &holder.deleter : nullptr;
 }
 
-/// The deleter of the tensor's memory (for a view, its base's) if no other tensor or export holds
-/// the memory; else null.
+/// The deleter of the tensor's memory, which for a view is its base's deleter. Null if another
+/// tensor or export holds the memory.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   if (tensor.tensor().use_count() != 1) return nullptr;
   const TensorImplPtr& base = fields(tensor).base;

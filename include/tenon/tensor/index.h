@@ -10,8 +10,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Indices as an argument: a tensor of Long or Int of rank 1, or 0 for one index; a brace list; or
-/// a contiguous container of signed integers of 64 or 32 bits.
+/// Indices as an argument: a Long or Int tensor, of rank 1, or of rank 0 for one index; a brace
+/// list; or a contiguous container of signed integers of 64 or 32 bits.
 ///
 /// Ownership: refers to the tensor or the list during the call.
 class IndicesArg {
@@ -26,7 +26,7 @@ class IndicesArg {
  public:
   IndicesArg(const IndicesArg&) = delete;
   IndicesArg& operator=(const IndicesArg&) = delete;
-  /// A tensor of integers, a list such as `{0, 2}`, or a container of int64_t or int32_t.
+  /// Refers to a tensor of integers, a list such as `{0, 2}`, or a container of int64_t or int32_t.
   IndicesArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor) {}
   IndicesArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor) {}
   IndicesArg(const ConstTensorArg& tensor) noexcept : tensor_(tensor) {}
@@ -57,9 +57,9 @@ class IndicesArg {
   bool is_list() const noexcept { return is_list_; }
   /// The position of a brace list's first number above int64_t's range, or -1.
   int64_t too_large() const noexcept { return too_large_; }
-  /// Only of a tensor.
+  /// The tensor, if a tensor was given.
   const ConstTensorArg& tensor() const noexcept { return tensor_; }
-  /// Only of a list.
+  /// A view of the list or container, if one was given.
   TensorView view() const noexcept TENON_LIFETIMEBOUND {
     return {
         const_cast<void*>(data_), detail::public_type(type_), Device(), {&size_, 1}, {&stride_, 1}};
@@ -133,7 +133,7 @@ TENON_TEMPLATE_INLINE Error check_indices(IndexedMove& move, bool copies, int64_
   if (indices.count > 1) {
     indices.stride = static_cast<ptrdiff_t>(view.strides[0]) * (indices.is_int ? 4 : 8);
   }
-  uint64_t signs = 0;  // the highest bit is set if one does not fit
+  uint64_t signs = 0;  // the highest bit is set if an index is out of range
   indices.for_each(0, indices.count, [&](int64_t, int64_t index) noexcept {
     const auto i = static_cast<uint64_t>(index);
     signs |= i | (static_cast<uint64_t>(size - 1) - i);
@@ -205,7 +205,8 @@ inline bool may_share(const MemoryLocation& a, const MemoryLocation& b) noexcept
   return a.backend == b.backend && overlap(byte_range(a.view), byte_range(b.view));
 }
 
-/// Holds all tensors if a backend's code may run meanwhile. `asks_other`: another backend's may.
+/// Holds all tensors if a backend's code may run meanwhile. `asks_other`: whether another backend's
+/// code may run too.
 TENON_TEMPLATE_INLINE Error keep_sides(IndexedMove& move, const TensorArg* to,
                                        const TensorArg& from, const IndicesArg& indices,
                                        bool asks_other) noexcept {
@@ -263,8 +264,8 @@ TENON_TEMPLATE_INLINE Error select_to(const TensorArg& out, const TensorArg& t, 
   TENON_TRY(check_indices(move, asks || may_share(to, move.places), from.view.sizes[move.dim]));
   Conversion conversion;
   set_conversion(move, to, from, mode, conversion);
-  // With a backend, lists on the heap are allocated for each run of rows; a failure would leave
-  // some of them written.
+  // With a backend, lists on the heap are allocated for each run of rows; if that failed, some rows
+  // would have been written.
   if (!may_share(to, from) && !(asks && sizes.size() > Dims::kInlineSize)) {
     return move_indexed(move, to, from, mode, cast);
   }
@@ -335,7 +336,7 @@ TENON_TEMPLATE_INLINE Error copy_to_rows(const TensorArg& t, int64_t dim, const 
     from = staged.location;
   }
   if (!asks || sizes.size() <= Dims::kInlineSize) return move_indexed(move, to, from, mode, cast);
-  HostElements here;  // as in select_to()
+  HostElements here;  // used as in select_to()
   TENON_TRY(here.make(to.view));
   TENON_TRY(copy(here.location, to));
   TENON_TRY(move_indexed(move, here.location, from, mode, cast));
@@ -346,15 +347,17 @@ TENON_TEMPLATE_INLINE Error copy_to_rows(const TensorArg& t, int64_t dim, const 
 
 /// The rows of `t` at the given indices along a dimension, in the order of the indices. An index
 /// may occur several times. The result is row-major, owns its memory, has t's dtype, is
-/// DYNAMIC_BOUND and in t's backend. The try_ form returns a Result.
+/// DYNAMIC_BOUND, and is in t's backend. The try_ form returns a Result.
 ///
-/// Shapes: t's, but `dim` has one row for each index. A tensor of rank 0 has one row, 0.
+/// Shapes: the result has t's sizes, except that `dim` has one row for each index. A tensor of rank
+/// 0 has one row, 0.
 /// Errors: OutOfBounds (a dimension that t does not have; an index that is negative or too large),
 /// InvalidType (indices that are neither Long nor Int), InvalidArgument (indices of rank 2 or more;
 /// not exactly one index for a tensor of rank 0; sizes or bytes that overflow), InvalidState (an
 /// undefined tensor, a placeholder), NotSupported (a meta tensor; memory that neither the host nor
 /// a registered backend can reach), OutOfMemory.
-/// Cost: one memcpy a row where rows are dense. Indices that count up are one copy of a backend.
+/// Cost: one memcpy a row where rows are dense. A backend copies a run of consecutive indices by
+/// one call.
 /// Source: at::index_select; numpy.take with mode="raise", which allows negative indices.
 TENON_TEMPLATE_INLINE TensorPtr index_select(ConstTensorArg t, int64_t dim,
                                              const IndicesArg& indices) {
@@ -367,13 +370,15 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_index_select(ConstTensorArg t, int64
 
 /// index_select() into an existing tensor, of any strides, on any device. Converts like copy_().
 ///
-/// The result is as if all rows and indices were read before the output is written. If the tensor
-/// or the indices may overlap the output, or are in a backend's memory that the host cannot reach,
-/// uses a temporary. Else allocates nothing for shapes of up to TENON_INLINE_DIMS dimensions.
+/// The result is as if all rows and indices were read before the output is written. Uses a
+/// temporary if the tensor or the indices may overlap the output, or are in a backend's memory that
+/// the host cannot reach. Otherwise allocates nothing for shapes of up to TENON_INLINE_DIMS
+/// dimensions.
 /// Errors: those of index_select(); those of copy_() for the output and the dtypes; InvalidArgument
 /// for an output of other sizes than the result's. Nothing is changed then. If a backend fails, the
 /// output may be partly written.
-/// Threads: the caller locks out other users of the output, and writers of the others.
+/// Threads: the caller locks out other users of the output, and writers of the tensor and the
+/// indices.
 /// Source: at::index_select_out, which resizes the output and refuses overlap and other dtypes.
 template <class = void>
 [[nodiscard]] Error index_select_out(TensorArg out, ConstTensorArg t, int64_t dim,
@@ -384,11 +389,12 @@ template <class = void>
 }
 
 /// Copies row k of `source` to row indices[k] of `t` along a dimension, for all k in order: where
-/// an index occurs twice, the last row stays. Converts as copy_(). The inverse of index_select().
+/// an index occurs twice, the last row stays. Converts as copy_() does. This is the inverse of
+/// index_select().
 ///
-/// Shapes: source has t's sizes, but in `dim` one row for each index. A `t` of rank 0 is one row,
-/// and takes any number of indices.
-/// Errors, overlap, temporaries and threads: those of index_select_out() with `t` as the output.
+/// Shapes: source has t's sizes, except that `dim` has one row for each index. A `t` of rank 0 is
+/// one row, and takes any number of indices. Errors, overlap, temporaries and threads: those of
+/// index_select_out() with `t` as the output.
 /// Source: at::Tensor::index_copy_, which refuses Int indices, overlap and other dtypes.
 template <class = void>
 [[nodiscard]] Error index_copy_(TensorArg t, int64_t dim, const IndicesArg& indices,

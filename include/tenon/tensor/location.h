@@ -10,7 +10,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// The backend that allocated a tensor's memory; null for heap memory and foreign pointers.
-/// Errors: InvalidState when it is gone.
+/// Errors: InvalidState if that backend was destroyed.
 TENON_TEMPLATE_INLINE Error find_data_backend(const TensorFields& tensor, const char* role,
                                               Backend*& backend) noexcept {
   backend = tensor.data_backend == nullptr ? nullptr : tensor.data_backend->backend;
@@ -41,7 +41,7 @@ inline BackendState* registered_state(Device device) noexcept {
 TENON_TEMPLATE_INLINE Error set_location_backend(Device device, const char* role,
                                                  MemoryLocation& location) noexcept {
   if (location.state == nullptr) location.state = registered_state(device);
-  if (location.state == nullptr || !location.state->is_alive()) {  // or a wrapped backend is gone
+  if (location.state == nullptr || !location.state->is_alive()) {  // or wraps a dead one
     return fail_reach(role, device, "; no backend is registered for it");
   }
   location.backend = location.state->base;
@@ -49,7 +49,7 @@ TENON_TEMPLATE_INLINE Error set_location_backend(Device device, const char* role
 }
 
 /// Sets `to` to a tensor's memory; refers to the tensor's lists.
-/// Errors: InvalidState for a deallocated tensor, a placeholder, and when the backend is gone;
+/// Errors: InvalidState for a deallocated tensor, a placeholder, and if the backend was destroyed;
 /// NotSupported for a meta tensor, and for a device without a registered backend.
 TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char* role,
                                           MemoryLocation& location) noexcept {
@@ -65,7 +65,7 @@ TENON_TEMPLATE_INLINE Error find_location(const TensorFields& tensor, const char
   return Error::Ok;
 }
 
-/// The location of elements to read.
+/// Finds the location of elements to read.
 TENON_TEMPLATE_INLINE Error find_source(const TensorArg& tensor, const char* role,
                                         MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
@@ -79,7 +79,8 @@ TENON_TEMPLATE_INLINE Error check_distinct(const Layout& layout, const char* rol
               layout.sizes(), ", at which elements may share memory");
 }
 
-/// The location of elements to write. Refuses read-only memory and elements that share memory.
+/// Finds the location of elements to write. Refuses read-only memory and elements that share
+/// memory.
 TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char* role,
                                              MemoryLocation& location) noexcept {
   TENON_TRY(check_metadata(tensor, role));
@@ -89,8 +90,8 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
   return check_distinct(to.layout, role);
 }
 
-/// Whether a backend's code may run while a tensor is in use: the tensor's backend's or, with
-/// `asks_other`, another backend's.
+/// Whether a backend's code may run while a tensor is in use: that of the tensor's backend, or with
+/// `asks_other` of another backend.
 inline bool is_backend_asked(const TensorFields& tensor, bool asks_other) noexcept {
   return tensor.data_backend != nullptr || asks_other || !tensor.is_host_accessible();
 }
@@ -103,8 +104,8 @@ struct LocationWithLists : MemoryLocation {
   Error keep_lists() noexcept { return copy_lists(view, lists); }
 };
 
-/// A location that stays valid while a backend's code runs, which may drop the tensor's handle and
-/// resize the tensor.
+/// A location that stays valid while a backend's code runs. That code may drop the tensor's handle
+/// and resize the tensor.
 struct HeldLocation : LocationWithLists {
   MemoryHold hold;
 
@@ -114,14 +115,14 @@ struct HeldLocation : LocationWithLists {
     TENON_TRY(keep_lists());
     return hold.hold(tensor);
   }
-  /// keep() if is_backend_asked().
+  /// Calls keep() if is_backend_asked().
   TENON_TEMPLATE_INLINE Error keep_while_asking(const TensorArg& tensor, bool asks_other) noexcept {
     return is_backend_asked(fields(tensor), asks_other) ? keep(tensor) : Error::Ok;
   }
 };
 
-/// Has the backend registered for a device check a foreign pointer. Without a backend it is not
-/// checked.
+/// Asks the backend that is registered for a device to check a foreign pointer. If none is
+/// registered, the pointer is not checked.
 TENON_TEMPLATE_INLINE Error check_device_pointer(Device device, const void* data, ScalarType type,
                                                  const Layout& layout) noexcept {
   BackendState* const state = registered_state(device);
@@ -137,8 +138,8 @@ TENON_TEMPLATE_INLINE MemoryLocation locate_new(const TensorFields& made) noexce
   return location;
 }
 
-/// Fills a tensor by `by_backend(backend, view)`, if it is in a backend's memory. Without a
-/// backend, or if that returns NotSupported, by `by_host(view)` in host memory.
+/// Fills a tensor in a backend's memory by `by_backend(backend, view)`. If there is no backend, or
+/// that returns NotSupported, fills it by `by_host(view)` in host memory.
 template <class ByHost>
 Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const char* operation,
                     const FillByBackend& by_backend, const ByHost& by_host) noexcept {
@@ -146,8 +147,8 @@ Error fill_location(const TensorFields& tensor, const MemoryLocation& out, const
   return out.state->fill(tensor.data, tensor.type, tensor.layout, tensor.layout.numel, operation,
                          by_backend, by_host);
 }
-/// Fills `count` consecutive elements of a new tensor, as fill_location() but by `by_host(data)`,
-/// which writes in memory order if `by_backend` is null.
+/// Fills `count` consecutive elements of a new tensor as fill_location() does, but by
+/// `by_host(data)`, which writes in memory order if `by_backend` is null.
 template <class ByHost>
 Error fill_new(const TensorFields& made, int64_t count, const char* operation,
                const FillByBackend& by_backend, const ByHost& by_host) noexcept {

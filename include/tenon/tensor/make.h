@@ -31,7 +31,8 @@ TENON_TEMPLATE_INLINE Error lay_out(const Dims& sizes, OrderAndStrides given, si
   return make_layout(sizes, given.dim_order != nullptr ? *given.dim_order : order,
                      given.strides != nullptr ? *given.strides : none, element_size, layout);
 }
-/// lay_out() for new memory: refuses negative and overlapping strides. Does not check the type.
+/// Does what lay_out() does, for new memory: refuses negative and overlapping strides. Does not
+/// check the type.
 TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, OrderAndStrides given, ScalarType type,
                                         Layout& layout) noexcept {
   TENON_TRY(lay_out(sizes, given, elementSize(type), layout));
@@ -43,15 +44,17 @@ TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, OrderAndStrides given
 /// The layout for a copy of a tensor: the source's if it is dense, else dense in the source's dim
 /// order.
 TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) noexcept {
-  ::new (static_cast<void*>(&layout)) Layout(source);  // not assigned: `layout` is new
+  ::new (static_cast<void*>(&layout)) Layout(source);  // constructed, not assigned: `layout` is new
   TENON_TRY(layout.check());
   return source.is_dense() ? Error::Ok : layout.resize(source.sizes(), source.numel);
 }
 
-/// Checks a shape for new memory, and sets the options' element count. The shape is sizes, for
-/// row-major, or a Layout: calls with only sizes do not link the copying of layouts.
+/// Checks a shape for new memory, and sets the options' element count. The shape is given as sizes
+/// (row-major) or as a Layout: two overloads, so that programs that only pass sizes do not link the
+/// code that copies layouts.
 ///
-/// Not inlined: on a Cortex-M4 zeros() then needs 80 bytes less stack, a list 48.
+/// Not inlined: on a Cortex-M4 zeros() then needs 80 bytes less stack, and a tensor of a list 48
+/// bytes less.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error count_elements(const Dims& sizes,
                                                           CreateOptions& opts) noexcept {
   TENON_TRY(check_dims("sizes", sizes));
@@ -86,7 +89,7 @@ inline void set_data_backend(BackendState& state, TensorFields& made) noexcept {
   made.opaque = state.opaque;
 }
 
-/// Makes the impl, and has a backend allocate the options' elements.
+/// Makes the impl, and asks a backend to allocate the options' elements.
 TENON_COMPILED_ONCE TENON_NOINLINE Error allocate_in_backend(const CreateOptions& opts,
                                                              NewTensor& tensor) noexcept {
   TENON_TRY(opts.error);
@@ -140,7 +143,7 @@ Error make_owned(const Shape& shape, CreateOptions& opts, bool zeroed, NewTensor
   TENON_TRY(allocate_owned(opts, zeroed, tensor));
   return set_shape(shape, opts, fields(tensor));
 }
-/// make_owned() for sizes and options whose type is not checked yet.
+/// Calls make_owned() for sizes and for options whose type is not checked yet.
 TENON_TEMPLATE_INLINE Error make_owned_row_major(const Dims& sizes, CreateOptions opts, bool zeroed,
                                                  NewTensor& tensor) noexcept {
   TENON_TRY(check_type(opts.type));
@@ -155,7 +158,7 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void notify_created(Backend& backend, const
       {made.data, public_type(made.type), made.layout.sizes(), made.layout.strides(), function});
 }
 
-/// Returns a value from `function`, or its error under its name, thrown or in a Result.
+/// Returns the value of `function`, or the error under the function's name, thrown or in a Result.
 template <class Out>
 Out return_to_user(const char* function, Error error, typename IsResult<Out>::Value&& value) {
   if constexpr (IsResult<Out>::value) {
@@ -172,7 +175,7 @@ TENON_NOINLINE Out return_to_user(const char* function, Error error, NewTensor& 
                                   Backend* backend = nullptr) {
   typename IsResult<Out>::Value handle;
   if (error == Error::Ok) {
-    const TensorFields& made = fields(tensor);  // stays valid: the handle keeps it
+    const TensorFields& made = fields(tensor);  // stays valid, since the handle keeps the impl
     error = make_first_handle(tensor, handle);
     if (backend != nullptr && error == Error::Ok) notify_created(*backend, made, function);
   }
@@ -190,8 +193,8 @@ TENON_TEMPLATE_INLINE Error check_pointer_type(const DataPtr& data, ScalarType t
   return check_pointer_type(data, type, "the type given");
 }
 
-/// Makes a tensor that has a layout refer to the caller's memory. On success takes `release`, which
-/// may be null.
+/// Makes a tensor whose layout is set refer to the caller's memory. On success takes `release`,
+/// which may be null.
 TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions& opts,
                                        Deleter* release, ImplFields& made) noexcept {
   made.data = data.get();
@@ -211,7 +214,8 @@ TENON_TEMPLATE_INLINE Error set_memory(const DataPtr& data, const CreateOptions&
   return Error::Ok;
 }
 
-/// A tensor over the caller's memory. On success it takes `release`, which may be null.
+/// Makes a tensor over the caller's memory. On success the tensor takes `release`, which may be
+/// null.
 ///
 /// Inlined: from_blob() then takes 350 instructions instead of 423; a program with one call is no
 /// larger.
@@ -231,7 +235,7 @@ TENON_ALWAYS_INLINE Error borrow(const DataPtr& data, const Dims& sizes, OrderAn
   }
   return set_memory(data, opts, release, made);
 }
-/// borrow() for any strides, after the type is checked against the pointer's.
+/// Does what borrow() does, for any strides, after the type was checked against the pointer's.
 TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& sizes,
                                            const Dims& dim_order, const Dims& strides,
                                            const CreateOptions& opts, Deleter* release,
@@ -240,7 +244,8 @@ TENON_TEMPLATE_INLINE Error borrow_checked(const DataPtr& data, const Dims& size
   return borrow(data, sizes, {&dim_order, &strides}, opts, release, tensor);
 }
 
-/// Has the backend check borrowed memory, and counts that memory as an allocation of the backend.
+/// Asks the backend to check borrowed memory, and counts that memory as an allocation of the
+/// backend.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
                                                           NewTensor& tensor) noexcept {
   if (BackendAccess::is_host_heap(backend)) return Error::Ok;
@@ -262,18 +267,18 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error attach_backend(Backend& backend,
   return made.deleter.error() == Error::Ok ? Error::Ok : fail_no_memory("the deleter");
 }
 
-/// Has borrowed memory checked by the backend registered for its device.
+/// Asks the backend that is registered for the device to check borrowed memory.
 TENON_TEMPLATE_INLINE Error check_borrowed(const TensorFields& made) noexcept {
   return check_device_pointer(made.device, made.data, made.type, made.layout);
 }
-/// attach_backend() if a backend is given, else check_borrowed().
+/// Calls attach_backend() if a backend is given, else check_borrowed().
 TENON_TEMPLATE_INLINE Error check_and_attach_backend(Backend* requested,
                                                      NewTensor& tensor) noexcept {
   return requested != nullptr ? attach_backend(*requested, tensor) : check_borrowed(fields(tensor));
 }
 
 /// All overloads that take a pointer call this. A backend option names the owner of the memory, a
-/// device option the memory's device. The thread's default backend may only keep the metadata.
+/// device option the memory's device. The thread's default backend keeps at most the metadata.
 /// Inlined, so that a call without strides or a deleter does not link their code.
 template <class Out, class... Options>
 TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data, const Dims& sizes,
@@ -299,9 +304,9 @@ TENON_ALWAYS_INLINE Out make_borrowed(const char* function, const DataPtr& data,
 
 // --- Views --------------------------------------------------------------------------------------
 
-/// Makes `made`, which has its layout, a view of `source` as elements of `type`, starting
-/// `storage_offset` elements after the source's element 0. Keeps the memory alive, and counts as a
-/// borrow.
+/// Makes `made`, whose layout is set, a view of `source` as elements of `type`, starting
+/// `storage_offset` elements after the source's element 0. The view keeps the memory alive, and
+/// counts as a borrow.
 TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type,
                                         int64_t storage_offset, ImplFields& made) noexcept {
   const TensorFields& from = fields(source);
@@ -312,7 +317,7 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
   const auto size = static_cast<int64_t>(elementSize(type));
   int64_t start = 0;  // in bytes from the source's element 0
   int64_t begin = 0;
-  int64_t end = 0;  // with no elements equal to `begin`, which may be the source's end
+  int64_t end = 0;  // without elements equal to `begin`, which may be the source's end
   if (!multiply(storage_offset, size, start) || !add(start, offsets.min * size, begin) ||
       !add(start, (offsets.max + 1) * size, end) || begin < old.min * old_size ||
       end > (old.max + 1) * old_size) {
@@ -332,8 +337,8 @@ TENON_TEMPLATE_INLINE Error attach_view(const TensorArg& source, ScalarType type
   return Error::Ok;
 }
 
-/// The backend for the metadata of a view of `source`, or of another handle to it: the source's,
-/// else the thread's default; null for the heap.
+/// The backend for the metadata of a view of `source`, or of another handle to it: the backend of
+/// the source's metadata, else the thread's default; null for the heap.
 TENON_TEMPLATE_INLINE BackendState* metadata_backend_like(const TensorArg& source) noexcept {
   BackendState* const own = metadata_backend_of(fields(source));
   return own != nullptr ? own : metadata_backend_for(current_backend());

@@ -35,10 +35,10 @@ struct Indices {
   }
 };
 
-/// Moves rows between host memories that do not overlap: row k of the "listed" side to or from row
-/// indices[k] of the "indexed" side.
+/// Moves rows between host memories that do not overlap. One side is "listed", the other "indexed":
+/// row k of the listed side is moved to or from row indices[k] of the indexed side.
 struct RowMove {
-  /// How many indices are read at once; the bytes of the buffer for rows that are converted.
+  /// How many indices are read at once, and how many bytes the buffer for converted rows has.
   static constexpr int64_t kIndices = TENON_BARE_METAL ? 16 : 256;
   static constexpr int64_t kBuffer = TENON_BARE_METAL ? 160 : 8192;
 
@@ -47,14 +47,14 @@ struct RowMove {
   CastFunction cast = nullptr;
   ptrdiff_t dst_step = 0;  // bytes from one row to the next
   ptrdiff_t src_step = 0;
-  ElementPlan plan;  // of row 0: dimensions sorted and merged; the caller sets its conversion
+  ElementPlan plan;  // of row 0, dimensions sorted and merged; the caller sets `conversion`
 
   int64_t dst_row(int64_t k) const noexcept { return (scatters ? indices[k] : k) * dst_step; }
   int64_t src_row(int64_t k) const noexcept { return (scatters ? k : indices[k]) * src_step; }
 };
 
-/// Copies `count` units, in order: unit k to position indices[k] if it scatters, else from there.
-/// Steps are in bytes.
+/// Copies `count` units, in order: unit k to position indices[k] if `scatters`, else from that
+/// position. Steps are in bytes.
 template <class Unit>
 TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t dst_step,
                                  const char* src, ptrdiff_t src_step, const char* indices,
@@ -77,8 +77,8 @@ TENON_NOINLINE void copy_indexed(Unit unit, bool scatters, char* dst, ptrdiff_t 
   }
 }
 
-/// Copies rows [begin, end), at most `most` at a time. The plan has only the dimensions around its
-/// unit; its listed side points to row `begin`.
+/// Copies rows [begin, end), at most `most` at a time. The plan has only the dimensions outside its
+/// unit; on the listed side it points to row `begin`.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const ElementPlan& plan,
                                                     ptrdiff_t dst_step, ptrdiff_t src_step,
                                                     int64_t begin, int64_t end,
@@ -100,7 +100,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void copy_rows(const RowMove& move, const E
     char* dst = static_cast<char*>(plan.dst);
     const auto* src = static_cast<const char*>(plan.src);
     (move.scatters ? src += (first - begin)* src_step : dst += (first - begin) * dst_step);
-    // Few rows go one by one, along the innermost dimension, in pieces that stay in the cache.
+    // A few rows are copied one by one, along the innermost dimension, in pieces that stay in the
+    // cache.
     const int64_t chunk = n > 16 || n >= dim.size ? 1 : RowMove::kIndices / n;
     BlockWalk at(plan, 0, chunk);
     const ptrdiff_t to = dst - static_cast<char*>(plan.dst);
@@ -130,8 +131,9 @@ inline void join_unit(ElementPlan& plan) noexcept {
   plan.unit *= static_cast<size_t>(plan.dims[--plan.rank].size);
 }
 
-/// Converts rows [begin, end) in blocks that fit a buffer. `split` destination dimensions are
-/// outside the row dimension; the elements inside it take `row_nbytes` in the buffer.
+/// Converts rows [begin, end) in blocks that fit a buffer. `split` is how many destination
+/// dimensions are outside the row dimension. The elements inside the row dimension take
+/// `row_nbytes` in the buffer.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, const ElementPlan& plan,
                                                        size_t split, int64_t row_nbytes,
                                                        int64_t begin, int64_t end) noexcept {
@@ -217,8 +219,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, Elemen
       !piece.converts &&
       (piece.rank == split ||
        (piece.rank == split + 1 && both_consecutive(piece, piece.dims[piece.rank - 1])));
-  // Whether rows are columns in the source's memory, side by side: each row then has one element on
-  // every line.
+  // Whether rows are adjacent columns of the source's memory: each cache line then has one element
+  // of each row.
   const bool is_column =
       !piece.converts && piece.rank > split && move.src_step != 0 &&
       stride_length(move.src_step) < stride_length(piece.dims[piece.rank - 1].src_stride);
@@ -247,15 +249,15 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void move_piece(const RowMove& move, Elemen
   }
   if (piece.rank > split) join_unit(piece);
   // Inner elements that are not one run become the outer loop. The rows are then read again for
-  // each of them, and must stay in the cache.
+  // each inner element, and must stay in the cache.
   const int64_t most = is_run      ? end - begin
                        : is_column ? RowMove::kIndices
                                    : 4 * RowMove::kBuffer / (count * size);
   copy_rows(move, piece, move.dst_step, move.src_step, begin, end, most);
 }
 
-/// Plans and moves all rows, shared among threads. Rows with the same index are moved by one
-/// thread, in order.
+/// Plans and moves all rows; threads share them. One thread moves all rows with the same index, in
+/// order.
 /// Errors: OutOfMemory for shapes of more dimensions than TENON_INLINE_DIMS, before anything is
 /// written.
 TENON_TEMPLATE_INLINE Error move_rows(RowMove& move, const TensorView& dst, const TensorView& src,

@@ -23,8 +23,8 @@ constexpr bool is_inline_size(size_t nbytes) noexcept { return nbytes <= kMaxInl
 using NewTensor = TensorImplPtr;
 
 /// Makes an impl, preceded by a seat for its first handle, in the memory of `metadata_backend`, or
-/// on the heap if that is null; in ATen mode on the heap without a seat. The block has `room` more
-/// bytes, for elements. `new_tensor` must be null.
+/// on the heap if that is null. In ATen mode makes it on the heap, without a seat. The block has
+/// `room` more bytes for elements. `new_tensor` must be null.
 TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
                                       BackendState* metadata_backend = nullptr,
                                       size_t room = 0) noexcept {
@@ -35,24 +35,25 @@ TENON_TEMPLATE_INLINE Error make_impl(NewTensor& new_tensor,
   if (kHasOwnTensors) ::new (block) Seat;
   void* const node = static_cast<char*>(block) + kSeatSize;
   auto* const impl = ::new (place_in<TensorImpl>(node)) TensorImpl(ImplKey{metadata_backend});
-  // Constructed, not assigned: smaller, and does not reload the two pointers just stored.
+  // Constructed, not assigned: that is less code, and does not reload the two pointers just stored.
   ::new (static_cast<void*>(&new_tensor))
       TensorImplPtr(impl, DestroyOnly(), NodeAllocator<TensorImpl>(node));
   return Error::Ok;
 }
-/// The bytes to allocate for `nbytes` aligned bytes, and where the aligned bytes start.
+/// The bytes to allocate for `nbytes` aligned bytes; and the address at which the aligned bytes
+/// start.
 constexpr size_t inline_room(size_t nbytes) noexcept { return nbytes + kDataAlignment - 1; }
 inline void* inline_data(const NewTensor& new_tensor) noexcept {
   return align_up(reinterpret_cast<char*>(new_tensor.get()) + sizeof(TensorImpl));
 }
-/// Sets a heap block as `made`'s memory.
+/// Makes a heap block the memory of `made`.
 inline void own_block(const Allocation& memory, ImplFields& made) noexcept {
   made.data = memory.data;
   made.ownership = Ownership::Owned;
   made.deleter.own_block(memory.base);
 }
 
-/// Memory that will replace a tensor's, once nothing can fail.
+/// Memory that will replace a tensor's memory, once nothing can fail.
 struct Replacement {
   void* data = nullptr;
   Deleter release;
@@ -73,7 +74,7 @@ class MemoryHold {
   Error hold(const TensorArg& source) noexcept;  // in handle.h
   void hold(const TensorImplPtr& base) noexcept {
     if (base.use_count() == 0) return;
-    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // empty: smaller than assigning
+    ::new (static_cast<void*>(&base_)) TensorImplPtr(base);  // less code than an assignment
     fields(base_).borrows.add();
   }
   MemoryHold copy() const noexcept {
@@ -91,10 +92,10 @@ class MemoryHold {
   /// The start of the held memory, or null.
   void* origin() const noexcept { return base_ == nullptr ? nullptr : fields(base_).data; }
 
-  // For imports of tenon's exports, so that a round trip adds no owner. Not in ATen mode, where a
-  // tensor is not the impl.
+  // For imports of tenon's exports: after a round trip the memory has no further owner. Unused in
+  // ATen mode, where a tensor is not the impl.
 
-  /// Makes `new_tensor` another reference to the held tensor, if that still matches the
+  /// Makes `new_tensor` another reference to the held tensor, if that tensor still matches the
   /// description.
   bool share(const void* data, ScalarType type, const Device& device, ArrayRef<int64_t> sizes,
              ArrayRef<int64_t> strides, TensorShapeDynamism dynamism, bool readonly,
@@ -110,8 +111,8 @@ class MemoryHold {
     return is_alike;
   }
   /// Makes `made` a view of the held memory and empties this hold. Returns false and changes
-  /// nothing if `made` can grow, or if its memory is not the held one: the user may have edited a
-  /// blob or a struct.
+  /// nothing if `made` can grow, or if its memory is not the held memory: the user may have edited
+  /// a blob or a struct.
   bool attach(ImplFields& made) noexcept {
     const bool can_grow =
         made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && made.device.is_cpu();
@@ -124,8 +125,8 @@ class MemoryHold {
   }
 
  private:
-  /// Whether element 0 of `made` is in the held memory; without elements, whether the devices are
-  /// equal.
+  /// Whether element 0 of `made` is in the held memory; if there are no elements, whether the
+  /// devices are equal.
   bool contains(const ImplFields& made) const noexcept {
     const ImplFields& held = fields(base_);
     const Layout& layout = held.layout;
@@ -144,7 +145,7 @@ class MemoryHold {
   bool is_of_view_ = false;  // whether the tensor that was held is a view of base_
 };
 
-/// A hold as a shared_ptr's deleter, where held_by() finds it.
+/// A hold as a shared_ptr's deleter. held_by() finds it there.
 struct ReleaseHold {
   MemoryHold hold;
   void operator()(const void*) noexcept { const MemoryHold released = std::move(hold); }
@@ -176,7 +177,7 @@ inline const MemoryHold* hold_in(
 #endif
   return nullptr;
 }
-/// Another hold on the same memory; empty for other owners.
+/// Another hold on the memory that an owner from make_owner() holds; empty for other owners.
 inline MemoryHold held_by(const std::shared_ptr<const void>& owner) noexcept {
   const MemoryHold* const hold = hold_in(owner);
   return hold != nullptr ? hold->copy() : MemoryHold();

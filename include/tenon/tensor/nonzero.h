@@ -10,7 +10,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Calls use(flags, count) for chunks of the elements of host memory, in row-major order. Each flag
-/// is a byte, which is not 0 if its element is not 0.
+/// is a byte that is nonzero if its element is.
 template <class Use>
 void read_flags(const TensorView& view, const Use& use) noexcept {
   constexpr int64_t kChunk = TENON_BARE_METAL ? 16 : 512;
@@ -37,7 +37,7 @@ void read_flags(const TensorView& view, const Use& use) noexcept {
 /// How many of up to 1024 bytes are not 0.
 TENON_TEMPLATE_INLINE int64_t count_flags(const char* flags, int64_t count) noexcept {
   constexpr uint64_t kOnes = 0x0101010101010101u;
-  uint64_t sums = 0;  // of eight columns, each in a byte
+  uint64_t sums = 0;  // the sums of eight columns, each in a byte
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
     const uint64_t word = load_element<uint64_t>(flags + i, 0);
@@ -53,10 +53,10 @@ TENON_TEMPLATE_INLINE int64_t count_flags(const char* flags, int64_t count) noex
 /// Writes the indices of the elements found, one after the other.
 struct IndexWriter {
   int64_t* out;
-  int64_t left;  // of the elements counted
+  int64_t left;  // elements that were counted and are not written yet
   ArrayRef<int64_t> sizes;
   int64_t element = 0;    // the number of the next element
-  int64_t row_begin = 0;  // the first element's number in the row that was written last
+  int64_t row_begin = 0;  // the number of the first element of the row that was written last
   int64_t row_end = 0;
   int64_t index[kMaxDims];
 
@@ -67,9 +67,9 @@ struct IndexWriter {
     for (int64_t i = 0; i < count && left != 0; i += 8) {
       const int64_t n = count - i < 8 ? count - i : 8;
       if (n == 8 && load_element<uint64_t>(flags + i, 0) == 0) continue;
-      if (n == 8 && left >= 8 && sizes.size() == 1) {  // without branches, which would mispredict
+      if (n == 8 && left >= 8 && sizes.size() == 1) {  // no branches, which would mispredict
         int64_t* next = out;
-        const int64_t first = element + i;  // not a member, which the stores might change
+        const int64_t first = element + i;  // a local copy, since the stores might change a member
         for (int64_t j = 0; j < 8; ++j) {
           *next = first + j;
           next += flags[i + j] != 0 ? 1 : 0;
@@ -149,13 +149,13 @@ Out list_indices(const char* function, const TensorArg& t) {
 }  // namespace detail
 
 /// The indices of the elements that are not 0, in row-major order: a row-major Long tensor in t's
-/// backend, with a row for each such element and a column for each dimension of t. NaN is not 0, -0
-/// is. The try_ form returns a Result.
+/// backend, with a row for each such element and a column for each dimension of t. NaN counts as
+/// not 0, -0 as 0. The try_ form returns a Result.
 ///
-/// For a mask of rank 1, `flatten(nonzero(mask))` are the indices that index_select() takes.
+/// For a mask of rank 1, `flatten(nonzero(mask))` has the indices that index_select() takes.
 /// Errors: InvalidState (an undefined tensor, a placeholder), NotSupported (a meta tensor; memory
 /// that neither the host nor a registered backend can reach), OutOfMemory.
-/// Cost: two passes over the elements; one thread.
+/// Cost: two passes over the elements, by one thread.
 /// Source: at::nonzero, whose result is column-major; numpy.argwhere.
 TENON_TEMPLATE_INLINE TensorPtr nonzero(ConstTensorArg t) {
   return detail::list_indices<TensorPtr>("nonzero", t);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // rand, randn, randint, uniform and normal with their _like and _strided forms, and uniform_,
-// normal_ and random_, which fill tensors that exist.
+// normal_ and random_, which fill existing tensors.
 //
-// Row-major element i depends only on the generator's seed and offset + i. Making n elements
-// advances the generator by n; an error does not. docs/random.md has the definitions.
+// In row-major order, element i depends only on the generator's seed and offset + i. Making n
+// elements advances the generator by n; an error does not advance it. docs/random.md has the
+// definitions.
 //
-// As in creators.h, tensors own aligned memory, and try_ forms return a Result.
+// As in creators.h, the tensors own aligned memory, and try_ forms return a Result.
 #pragma once
 
 #include "tenon/kernels/random_plan.h"
@@ -51,7 +52,7 @@ TENON_TEMPLATE_INLINE Error random_to(const RandomPlan& plan, const Generator::S
   return Error::Ok;
 }
 
-/// Fills a backend's memory: by the backend if it can, else through host memory.
+/// Fills a backend's memory: by the backend if it can make the numbers, else through host memory.
 TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
     const TensorFields& tensor, const RandomPlan& plan, const Generator::State& start) noexcept {
   LocationWithLists out;
@@ -70,14 +71,14 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE Error fill_random_in_backend(
         if (plan.distribution == Distribution::Normal) {
           return backend.random_normal(view, arguments[0], arguments[1], start);
         }
-        // Not plan.last, which may be rounded to a value of the type.
+        // Does not use plan.last, which may be rounded to a value of the type.
         const uint64_t last = static_cast<uint64_t>(plan.low) + plan.range - 1;
         return backend.random_integers(view, plan.low, static_cast<int64_t>(last), start);
       },
       [&](const TensorView& view) noexcept { return random_to(plan, start, numel, is_row, view); });
 }
 
-/// Fills a tensor by a plan for its type. The generator advances unless that fails.
+/// Fills a tensor by a plan for its type. Advances the generator unless the fill fails.
 TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const RandomPlan& plan,
                                                Generator& generator) noexcept {
   const Layout& layout = tensor.layout;
@@ -93,7 +94,7 @@ TENON_TEMPLATE_INLINE Error fill_random_fields(const TensorFields& tensor, const
   return Error::Ok;
 }
 
-/// Fills a tensor by a plan for its type; in ATen mode by libtorch, if it can.
+/// Fills a tensor by a plan for its type; in ATen mode libtorch fills it, if it can.
 template <class Arg>  // TensorArg: plain mode has no fill_random_in_aten()
 Error fill_random(const Arg& tensor, const RandomPlan& plan, Generator& generator) noexcept {
   if constexpr (kHasOwnTensors) {
@@ -111,8 +112,8 @@ struct UnitFloats {
     return Error::Ok;
   }
 };
-/// Distributions: plan(), a template; the default type; and the distribution used when neither
-/// arguments nor a type are given.
+/// Distributions. Each has a template plan(), the default type, and the distribution that is used
+/// if neither arguments nor a type are given.
 struct UniformKind {
   using Plain = UnitFloats;
   static constexpr ScalarType kType = ScalarType::Float;
@@ -145,7 +146,7 @@ struct IntegersKind {
   }
 };
 
-/// Makes and fills a tensor. The generator advances after all memory is allocated.
+/// Makes and fills a tensor. Advances the generator only after all memory is allocated.
 template <class Out, class Kind, class Shape, class... Arguments>
 Out make_random(const char* function, const Shape& shape, bool zeroed, CreateOptions& opts,
                 Arguments... arguments) {
@@ -154,7 +155,7 @@ Out make_random(const char* function, const Shape& shape, bool zeroed, CreateOpt
   Error error = Kind::plan(random, opts.type, arguments...);
   if (error == Error::Ok) error = make_owned(shape, opts, zeroed, tensor);
   if (error != Error::Ok) return return_to_user<Out>(function, error);
-  const TensorFields& made = fields(tensor);  // the handle keeps it
+  const TensorFields& made = fields(tensor);  // the handle keeps the impl
   typename IsResult<Out>::Value handle;
   error = make_first_handle(tensor, handle);
   if (error == Error::Ok) {
@@ -174,7 +175,7 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
   if (error == Error::Ok) error = Kind::plan(plan, fields(tensor).type, arguments...);
   if (error == Error::Ok) error = out.keep_while_asking(tensor, false);
   if (error == Error::Ok) error = fill_random(tensor, plan, generator);
-  clear_after_baseline();  // making the plan may use them, even if no kernel ran
+  clear_after_baseline();  // even without a kernel: making the plan may use them
   return add_context_if(function, error);
 }
 
@@ -182,12 +183,12 @@ Error fill_tensor_randomly(const char* function, const TensorArg& tensor, Genera
 
 namespace detail {  // function objects
 
-// Out is TensorPtr or, of the try_ forms, Result<TensorPtr>; Arguments are those of the
-// distribution.
+// Out is TensorPtr or, in the try_ forms, Result<TensorPtr>; Arguments are the distribution's.
 
 /// Options: in any order, a type, by default Float (Int for randint()); a dynamism, by default
-/// DYNAMIC_BOUND; a generator, also a temporary, by default the thread's; a backend or a device, by
-/// default the thread's; `Strides{3, 1}` and `DimOrder{1, 0}`. All backends give the same numbers.
+/// DYNAMIC_BOUND; a generator, which may be a temporary, by default the thread's; a backend or a
+/// device, by default the thread's; `Strides{3, 1}` and `DimOrder{1, 0}`. The numbers are the same
+/// in all backends.
 /// Ownership: owns its memory.
 /// Errors: those of empty().
 /// Cost: that of empty(), and O(elements).
@@ -239,7 +240,7 @@ struct RandomStrided {
     return Random<Out, Kind, Arguments...>{function}(arguments..., sizes, list, options...);
   }
 };
-/// Options: in any order, a type, by default the source's; a dynamism; a generator, also a
+/// Options: in any order, a type, by default the source's; a dynamism; a generator, which may be a
 /// temporary, by default the thread's; a backend or a device, by default the source's.
 /// Ownership: owns its memory.
 /// Errors: those of the form with sizes, and those of empty_like().
@@ -268,9 +269,9 @@ struct RandomLike {
 
 /// Numbers that are uniform in [0, 1).
 ///
-/// Shorter types hold the Float value rounded down, so none reaches 1. Integral ones truncate; Bool
-/// is true unless the value is 0. The parts of complex elements are independent.
-/// Options: those of randn().
+/// In floating types shorter than Float the values are rounded down, so none reaches 1. Integral
+/// types truncate the values; Bool is true unless the value is 0. The two parts of a complex
+/// element are independent. Options: those of randn().
 /// Ownership: owns its memory.
 /// Errors: those of empty().
 /// Source: at::rand, executorch::extension::rand.
@@ -302,7 +303,7 @@ TENON_RANDOM(rand_strided, RandomStrided, detail::UniformKind);
 /// Normal numbers of mean 0 and variance 1, by Box and Muller's method.
 ///
 /// Values are rounded to nearest. Integral types truncate and clamp. A complex element has variance
-/// 1 in all, one half in each part.
+/// 1, one half in each part.
 /// Source: at::randn, executorch::extension::randn.
 TENON_RANDOM(randn, Random, detail::NormalKind);
 /// randn() of the sizes of `source`.
@@ -314,8 +315,8 @@ TENON_RANDOM(randn_strided, RandomStrided, detail::NormalKind);
 /// randint(low, high, sizes): each integer of [low, high) with exactly the same probability.
 ///
 /// Floating types hold the nearest value that is within the bounds.
-/// Cost: for a range of more than 2^20 integers each element takes 64 random bits and a 128-bit
-/// product, one by one: some five times as long.
+/// Cost: for a range of more than 2^20 integers, each element takes 64 random bits and a 128-bit
+/// product, without vector instructions: some five times as long.
 /// Errors, besides: InvalidArgument when low >= high, or when low or high - 1 is out of the type's
 /// range.
 /// Source: at::randint, executorch::extension::randint.
@@ -328,7 +329,7 @@ TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimAr
 
 /// uniform(low, high, sizes): uniform in [low, high). high - low must be finite too.
 ///
-/// Values that are rounded are rounded down; integral types truncate towards 0.
+/// Values are rounded down to the type if it is shorter; integral types truncate towards 0.
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
 /// type between them.
 /// Source: at::Tensor::uniform_, Nx.Random.uniform.
@@ -340,8 +341,8 @@ TENON_RANDOM(uniform_strided, RandomStrided, detail::UniformKind, double, double
 
 /// normal(mean, stddev, sizes): mean + stddev * randn.
 ///
-/// Errors, besides: InvalidArgument for a negative standard deviation, or one that, like the mean,
-/// is not finite in the type (of floating types up to Float: in Float).
+/// Errors, besides: InvalidArgument for a negative standard deviation, and for a mean or a standard
+/// deviation that is not finite in the type (for floating types shorter than Float: in Float).
 /// Source: at::normal, Nx.Random.normal.
 TENON_RANDOM(normal, Random, detail::NormalKind, double, double);
 /// normal() of the sizes of `source`.
@@ -351,12 +352,11 @@ TENON_RANDOM(normal_strided, RandomStrided, detail::NormalKind, double, double);
 
 #undef TENON_RANDOM
 
-/// Fills a tensor with the values of uniform(), whatever the strides.
+/// Fills a tensor, whatever its strides, with the values of uniform().
 ///
-/// Errors: those of uniform(); InvalidState (an undefined tensor, a placeholder, a read-only one),
+/// Errors: those of uniform(); InvalidState (an undefined or read-only tensor, a placeholder),
 /// InvalidArgument (elements that may share memory), NotSupported (memory that the host cannot
-/// reach).
-/// Nothing is changed then, and the generator does not advance.
+/// reach). Nothing is changed then, and the generator does not advance.
 /// Threads: the caller locks out other users of the tensor and of the generator.
 /// Source: at::Tensor::uniform_.
 template <class = void>
@@ -385,7 +385,7 @@ template <class = void>
 }
 
 /// Fills a tensor with integers from 0 to the largest that the dtype and int64_t hold; for floating
-/// types, to the integer up to which they represent all.
+/// types, up to the last integer before the first that they cannot represent.
 /// Errors: those of uniform_(). Source: at::Tensor::random_().
 template <class = void>
 [[nodiscard]] Error random_(TensorArg tensor, Generator& generator = default_generator()) noexcept {

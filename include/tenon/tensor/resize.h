@@ -8,7 +8,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Checks that the tensor may move to larger memory, of `count` elements.
+/// Checks that the tensor may move to larger memory, for `count` elements.
 TENON_COLD inline Error check_can_grow(const Resizable& tensor, ptrdiff_t count) noexcept {
   Error error = Error::NotSupported;
   const char* why = nullptr;
@@ -57,8 +57,9 @@ TENON_TEMPLATE_INLINE Error keep_elements(const Resizable& tensor, ptrdiff_t kep
   return tensor.data_backend->copy_within(data, tensor.data, nbytes);
 }
 
-/// Moves to memory for `wanted` elements, or for `needed` if out of memory. Keeps the first `kept`
-/// elements, and sets `sizes`, of `needed` elements, unless null. `handle` is the tensor's.
+/// Moves the tensor to memory for `wanted` elements, or for `needed` if there is too little memory.
+/// Keeps the first `kept` elements. Sets `sizes`, which have `needed` elements, unless null.
+/// `handle` is a handle to the tensor.
 TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tensor, ptrdiff_t wanted,
                                           ptrdiff_t needed, ptrdiff_t kept,
                                           const ArrayRef<int64_t>* sizes) noexcept {
@@ -70,7 +71,8 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
   const TensorShapeDynamism dynamism = tensor.dynamism;
   Replacement memory;
   {
-    // Held: a backend's code may drop the handle, but not grow or deallocate the tensor.
+    // The memory is held: a backend's code may drop the handle, but not grow or deallocate the
+    // tensor.
     MemoryHold hold;
     TENON_TRY(hold.hold(held));
     for (;; wanted = needed) {
@@ -83,7 +85,8 @@ TENON_COMPILED_ONCE TENON_COLD Error grow(const Tensor& handle, Resizable& tenso
     TENON_TRY(keep_elements(tensor, kept, memory.data));
   }
   // The backend may have resized the tensor within its capacity, or made a view of it. Other sizes
-  // of the same span are fine, but rank 0 is STATIC. ATen's Resizable is a copy: read it again.
+  // that span as many elements are fine, but rank 0 is STATIC. ATen's Resizable is a copy, so it is
+  // read again.
   auto&& now = resizable(held);
   const bool is_changed = now.layout.required_span_size() != reach || now.dynamism != dynamism;
   if (is_changed || now.deallocated) {
@@ -101,7 +104,7 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
     return fail(Error::NotSupported, "sizes ", old, " of this tensor are STATIC",
                 old.empty() ? ", as rank 0 always is" : "");
   }
-  // Equal sizes keep the strides, even if a dense shape would not fit.
+  // Equal sizes keep the strides, even if dense strides would not fit the memory.
   if (sizes == old) return Error::Ok;
   ptrdiff_t numel = 0;
   TENON_TRY(compute_numel(sizes, elementSize(tensor.type), numel));
@@ -111,14 +114,14 @@ TENON_COMPILED_ONCE TENON_NOINLINE Error resize_slowly(const Tensor& handle, Res
     return fail(Error::InvalidArgument, "sizes ", sizes, " hold ", numel,
                 " elements, this DYNAMIC_BOUND tensor has room for ", capacity);
   }
-  // At least doubles, unless that overflows.
+  // Doubles the capacity at least, unless that overflows.
   const ptrdiff_t reach = tensor.layout.required_span_size();
   const bool doubles = capacity > numel / 2 && capacity <= PTRDIFF_MAX / 2;
   return grow(handle, tensor, doubles ? capacity * 2 : numel, numel, reach < numel ? reach : numel,
               &sizes);
 }
 
-/// `sizes` must not refer to a tensor's list: a backend's code may change it meanwhile.
+/// `sizes` must not refer to a tensor's list, which a backend's code may change meanwhile.
 TENON_TEMPLATE_INLINE Error resize(const TensorArg& handle, ArrayRef<int64_t> sizes) noexcept {
   TENON_TRY(check_defined(handle, "the tensor"));
   auto&& tensor = resizable(handle);
@@ -156,18 +159,18 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
 /// Changes the tensor's shape in place.
 ///
 /// Shapes: sizes in elements, each >= 0. The first min(old, new) elements in memory keep their
-/// values, counting gaps of a strided tensor; new elements are indeterminate. The dim order is kept
-/// if the rank is, else it becomes row-major; strides become dense. Equal sizes change nothing. A
-/// tensor of rank 0 is STATIC.
-/// Ownership: unchanged. Within the capacity no memory moves and none is allocated; a tensor that
-/// grows gets memory of the same backend. Adopted memory that grows is released through its deleter
-/// and becomes owned.
-/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory off the CPU
-/// that no backend allocated, and where elements lie below element 0), InvalidArgument (negative or
-/// overflowing sizes; more elements than a DYNAMIC_BOUND tensor was made with, or than its memory
-/// has from element 0 upward), InUse (growth while a view, Blob or DLPack export is alive),
-/// InvalidState (undefined; changed by its backend while that allocates), OutOfMemory. After an
-/// error the tensor is as it was.
+/// values (for a strided tensor, gaps count as elements); new elements are indeterminate. The dim
+/// order is kept if the rank stays, else it becomes row-major; strides become dense. Equal sizes
+/// change nothing. A tensor of rank 0 is STATIC.
+/// Ownership: unchanged. Within the capacity no memory is moved or allocated; a tensor that grows
+/// gets memory of the same backend. Adopted memory that grows is released through its deleter and
+/// becomes owned.
+/// Errors: NotSupported (STATIC shape; growth of borrowed memory, of a view, of memory that is not
+/// on the CPU and that no backend allocated, and of a tensor with elements below element 0),
+/// InvalidArgument (negative or overflowing sizes; more elements than a DYNAMIC_BOUND tensor was
+/// created with, or than its memory has from element 0 upward), InUse (growth while a view, Blob or
+/// DLPack export is alive), InvalidState (an undefined tensor; one that its backend changes while
+/// it allocates), OutOfMemory. After an error the tensor is as it was.
 /// Threads: the caller locks out readers.
 /// Cost: O(rank); when it grows, O(bytes). Growth doubles the capacity.
 /// Source: ExecuTorch resize_tensor_ptr, whose DYNAMIC shapes cannot grow, and resize_tensor;
@@ -176,7 +179,7 @@ template <class = void>
 [[nodiscard]] Error resize_tensor(TensorArg tensor, const Dims& sizes) noexcept {
   return detail::add_context_if("resize_tensor", detail::resize_to(tensor, sizes));
 }
-/// resize_tensor() by the name that ExecuTorch gives it for a TensorPtr: the same function.
+/// The same function as resize_tensor(), under the name that ExecuTorch uses for a TensorPtr.
 template <class = void>
 [[nodiscard]] Error resize_tensor_ptr(TensorArg tensor, const Dims& sizes) noexcept {
   return detail::add_context_if("resize_tensor_ptr", detail::resize_to(tensor, sizes));
@@ -185,18 +188,18 @@ template <class = void>
 /// Reserves `nbytes` bytes for elements, so that later resizes within them move no memory. Keeps
 /// the sizes; never shrinks.
 ///
-/// Errors: those of growth in resize_tensor(); NotSupported when the shape is not DYNAMIC and has
-/// less room.
+/// Errors: those of growth in resize_tensor(); NotSupported if the shape is not DYNAMIC and
+/// `nbytes` is more than the tensor can hold.
 template <class = void>
 [[nodiscard]] Error reserve_nbytes(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_nbytes", detail::reserve(tensor, nbytes));
 }
-/// reserve_nbytes() by the name that resize_tensor() suggests: the same function.
+/// The same function as reserve_nbytes(), under a name like resize_tensor()'s.
 template <class = void>
 [[nodiscard]] Error reserve_tensor(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_tensor", detail::reserve(tensor, nbytes));
 }
-/// reserve_nbytes() by the name that resize_tensor_ptr() suggests: the same function.
+/// The same function as reserve_nbytes(), under a name like resize_tensor_ptr()'s.
 template <class = void>
 [[nodiscard]] Error reserve_tensor_ptr(TensorArg tensor, size_t nbytes) noexcept {
   return detail::add_context_if("reserve_tensor_ptr", detail::reserve(tensor, nbytes));

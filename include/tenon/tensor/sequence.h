@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // arange, iota and eye: tensors whose values follow from their position.
 //
-// As in creators.h: function objects with try_ twins, which make tensors that own their memory.
+// As in creators.h, these are function objects with try_ forms. The tensors own their memory.
 #pragma once
 
 #include "tenon/tensor/creators.h"
@@ -10,13 +10,13 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// The number of values start, start + step, … before `end`.
+/// Counts the values start, start + step, … before `end`.
 TENON_TEMPLATE_INLINE Error arange_count(int64_t start, int64_t end, int64_t step,
                                          int64_t& count) noexcept {
   if (step == 0 || (step > 0 ? end < start : end > start)) {
     return fail(Error::InvalidArgument, "step ", step, " does not lead from ", start, " to ", end);
   }
-  // Unsigned differences hold any two int64 values.
+  // An unsigned type holds the difference of any two int64_t values.
   const uint64_t distance = step > 0 ? static_cast<uint64_t>(end) - static_cast<uint64_t>(start)
                                      : static_cast<uint64_t>(start) - static_cast<uint64_t>(end);
   const uint64_t stride =
@@ -46,7 +46,7 @@ TENON_TEMPLATE_INLINE Error arange_count(double start, double end, double step,
   return Error::Ok;
 }
 
-/// start + step * i. Integers wrap on the way, since the product alone may not fit.
+/// start + step * i. Integers are computed with wrapping, since the product alone may not fit.
 inline int64_t sequence_value(int64_t start, int64_t step, int64_t i) noexcept {
   return static_cast<int64_t>(static_cast<uint64_t>(start) +
                               static_cast<uint64_t>(step) * static_cast<uint64_t>(i));
@@ -88,12 +88,12 @@ TENON_VECTORIZE void write_range(void* out, double start, double step, int64_t c
     }
   }
 }
-/// As above for any type; fast for common types.
+/// The same for any type; fast for common types.
 template <class Number>
 void store_range(ScalarType type, void* out, Number start, Number step, int64_t count) noexcept {
   constexpr auto kMost = static_cast<Number>(int64_t{1} << 52);
   const Number last = sequence_value(start, step, count - 1);
-  // Integers within ±2^52 are exact in double, so they too are rounded only once, to float.
+  // Integers within ±2^52 are exact in double, so they are rounded only once, to float.
   const bool is_exact = start > -kMost && start < kMost && last > -kMost && last < kMost;
   if (type == ScalarType::Float && (std::is_same_v<Number, double> || is_exact)) {
     return write_range<float>(out, static_cast<double>(start), static_cast<double>(step), count);
@@ -219,7 +219,7 @@ TENON_TEMPLATE_INLINE Error make_eye(const Dims& sizes, const CreateOptions& opt
 
 }  // namespace detail
 
-// Each may end in options, as in creators.h.
+// The arguments of each may end in options, as in creators.h.
 
 namespace detail {  // function objects
 
@@ -227,9 +227,9 @@ template <class Out>
 struct Arange {
   const char* function;
 
-  /// A 1-d tensor of start, start + step, … below `end` (above, for a negative step). By default
-  /// from 0, in steps of 1. Long when all arguments are integral, else Float, unless a type is
-  /// given. Rounding may add or drop the last one.
+  /// A 1-d tensor of the values start, start + step, … below `end` (above it, for a negative step).
+  /// By default start is 0 and step is 1. The type is Long if all arguments are integers, else
+  /// Float, unless a type is given. Rounding may add or drop the last value.
   /// Ownership: owns its memory.
   /// Errors: those of full(); InvalidArgument when the step is 0 or leads away from `end`.
   /// Cost: that of empty(), and O(elements).
@@ -261,11 +261,11 @@ template <class Out>
 struct Iota {
   const char* function;
 
-  /// 0, 1, 2, … through all elements in row-major order, or along `axis`, where each element is its
-  /// index there. Long unless a type is given.
+  /// 0, 1, 2, … through all elements in row-major order, or along `axis`: each element is then its
+  /// index in that dimension. The type is Long unless one is given.
   /// Ownership: owns its memory.
-  /// Errors: those of empty(); OutOfBounds for the axis; InvalidArgument when the largest value
-  /// does not fit the type.
+  /// Errors: those of empty(); OutOfBounds for an axis that the sizes do not have; InvalidArgument
+  /// when the largest value does not fit the type.
   /// Cost: that of empty(), and O(elements).
   /// Source: Nx.iota.
   template <class... Options, IfOptions<Options...> = 0>
@@ -288,8 +288,8 @@ template <class Out>
 struct Eye {
   const char* function;
 
-  /// Ones on the main diagonal of n rows and m columns (n by default), zeros elsewhere. Float,
-  /// unless a type is given.
+  /// A matrix of n rows and m columns (n by default) with ones on the main diagonal and zeros
+  /// elsewhere. The type is Float unless one is given.
   /// Ownership: owns its memory.
   /// Errors: those of zeros().
   /// Cost: that of zeros().

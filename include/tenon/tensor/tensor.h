@@ -26,13 +26,13 @@ TensorImplPtr& impl_of(Tensor& tensor) noexcept;
 }
 
 /// A handle to a TensorImpl: two pointers, cheap to copy. Copies share data and shape, so a resize
-/// through one shows in all.
+/// through one handle shows in all.
 ///
-/// Ownership: keeps the impl alive, except a handle made from a raw TensorImpl*, which borrows it.
-/// Constness is the handle's, not the memory's: mutable_data_ptr() is const, as in ATen.
+/// Ownership: keeps the impl alive. Only a handle that was made from a raw TensorImpl* borrows it.
+/// A const handle does not make the memory const: mutable_data_ptr() is a const member, as in ATen.
 /// Errors: every member but defined(), impl(), unsafeGetTensorImpl(), use_count() and is_alias_of()
 /// raises InvalidState on an undefined tensor.
-/// Threads: like std::shared_ptr; writing data or resizing needs the caller's own lock.
+/// Threads: like std::shared_ptr. The caller's own lock must protect writes and resizes.
 /// Source: at::Tensor and executorch::aten::Tensor, whose names it uses.
 class Tensor : public TensorMetadata<Tensor> {
  public:
@@ -40,12 +40,12 @@ class Tensor : public TensorMetadata<Tensor> {
   using StridesType = tenon::StridesType;
   using DimOrderType = tenon::DimOrderType;
 
-  /// Undefined: defined() is false.
+  /// Makes an undefined handle: defined() is false.
   Tensor() noexcept = default;
-  /// Shares the impl.
+  /// Makes a handle that shares the impl.
   explicit Tensor(const TensorImplPtr& impl) noexcept : impl_(impl) {}
   explicit Tensor(TensorImplPtr&& impl) noexcept : impl_(std::move(impl)) {}
-  /// Wraps an impl that the caller keeps alive longer than the handle and its copies. Allocates
+  /// Wraps an impl that the caller must keep alive longer than the handle and its copies. Allocates
   /// nothing.
   explicit Tensor(TensorImpl* impl TENON_LIFETIMEBOUND) noexcept : impl_(TensorImplPtr(), impl) {}
   Tensor(const Tensor&) noexcept = default;
@@ -65,22 +65,23 @@ class Tensor : public TensorMetadata<Tensor> {
   /// Whether element 0 is at a multiple of n bytes.
   bool is_aligned(size_t n) const { return detail::is_aligned("is_aligned", get("is_aligned"), n); }
 
-  /// Element 0, for reading; nullptr for a placeholder. On any device: the host may not be able to
-  /// read it.
-  /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-  /// meta tensor. All members that return pointers have these errors.
+  /// The address of element 0, for reading, on any device; nullptr for a placeholder. The host may
+  /// not be able to read the memory.
+  /// Errors: InvalidState for a deallocated tensor and if the memory's backend was destroyed,
+  /// NotSupported for a meta tensor. All members that return pointers have these errors.
   const void* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::raw_data("const_data_ptr", get("const_data_ptr"));
   }
-  /// T is the dtype's C++ type; or an integer for its bits, uint16_t for Half and BFloat16 and
-  /// uint8_t for the Float8 types; or std::byte or char, for the bytes of any dtype.
-  /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
+  /// The same as a pointer to elements of type T. T is the dtype's C++ type; or, for the elements'
+  /// bits, uint16_t for Half and BFloat16 and uint8_t for the Float8 types; or, for the bytes of
+  /// any dtype, std::byte or char.
+  /// Errors: InvalidType for any other T; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* const_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<const T>("const_data_ptr", get("const_data_ptr"));
   }
-  /// Element 0, for writing.
+  /// The address of element 0, for writing.
   /// Errors: InvalidState when the tensor is read-only.
   void* mutable_data_ptr() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data_ptr", get("mutable_data_ptr"));
@@ -99,13 +100,13 @@ class Tensor : public TensorMetadata<Tensor> {
     return detail::pointer_to<T>("data_ptr", get("data_ptr"));
   }
 
-  /// As tenon::set_data(), but raises its errors: ExecuTorch's member returns void too.
+  /// Does the same as tenon::set_data(), but raises errors, since ExecuTorch's member returns void.
   void set_data(const detail::DataPtr& data) const {
     static_cast<void>(get("set_data"));
     impl_->set_data(data);
   }
 
-  /// The elements of a contiguous tensor, for range-for; T is const for a read-only one.
+  /// The elements of a contiguous tensor, for range-for; T is const for a read-only tensor.
   /// Errors: those of data_ptr<T>(), and InvalidState for a placeholder or a tensor that is not
   /// contiguous.
   template <class T>
@@ -135,26 +136,27 @@ class Tensor : public TensorMetadata<Tensor> {
   }
 
   /// A view of the memory, sizes and strides, valid while the tensor lives and keeps its shape.
-  /// Errors: InvalidState when the backend is gone.
+  /// Errors: InvalidState if the memory's backend was destroyed.
   TensorView as_view() const TENON_LIFETIMEBOUND {
     return detail::view_of("as_view", get("as_view"));
   }
 
-  /// The impl, null if there is none.
+  /// The impl; null for an undefined tensor.
   const TensorImplPtr& impl() const noexcept TENON_LIFETIMEBOUND { return impl_; }
   /// ATen's name for impl().get().
   TensorImpl* unsafeGetTensorImpl() const noexcept TENON_LIFETIMEBOUND { return impl_.get(); }
-  /// Handles that share the impl; 0 for an undefined handle and for one over a raw TensorImpl*.
+  /// How many handles share the impl; 0 for an undefined handle and for a handle over a raw
+  /// TensorImpl*.
   long use_count() const noexcept { return impl_.use_count(); }
-  /// Whether both share an impl, or are views of one. Does not compare pointers: two tensors over
-  /// one foreign pointer are not aliases, as in ATen.
+  /// Whether both share an impl, or are views of the same tensor. Does not compare pointers: two
+  /// tensors over the same foreign pointer are not aliases, as in ATen.
   bool is_alias_of(const Tensor& other) const noexcept {
     return defined() && other.defined() && memory_base() == other.memory_base();
   }
 
-  // Handles of TensorPtr are allocated by malloc, which unlike `new (std::nothrow)` reports
-  // OutOfMemory on every C library and without exceptions, or by a backend that keeps metadata.
-  // With TENON_HEAP=0 only by that.
+  // A backend that keeps metadata, or malloc, allocates the handles of TensorPtrs; with
+  // TENON_HEAP=0 only such a backend. Unlike `new (std::nothrow)`, malloc reports failure with
+  // every C library and without exceptions.
   static void* operator new(size_t size, const std::nothrow_t&) noexcept {
     return detail::allocate_metadata(size, nullptr);
   }
@@ -213,12 +215,12 @@ void delete_handle(Tensor* handle) noexcept {
 }
 }  // namespace detail
 
-/// How programs hold a tensor that they own. Never null when a creator returned it. In
+/// How programs hold a tensor that they own. A TensorPtr that a creator returned is never null. In
 /// `auto& t = *zeros({2})` the tensor is gone after the line: write `Tensor t = *zeros({2})`.
 using TensorPtr = std::unique_ptr<Tensor>;
 
-/// Refused without <tenon/ostream.h>: C++20's operator for any unique_ptr, which is less
-/// specialised, would print the address. On wide streams always refused.
+/// Refuses to print a TensorPtr without <tenon/ostream.h>: C++20's operator for any unique_ptr,
+/// which is less specialised, would print the address. Wide streams are always refused.
 template <class Char,
           class NeedsTenonOstreamHeader>  // the stream's traits, named for GCC's message
 std::basic_ostream<Char, NeedsTenonOstreamHeader>& operator<<(
@@ -229,18 +231,18 @@ static_assert(sizeof(Tensor) == 2 * sizeof(void*));
 static_assert(std::is_nothrow_move_constructible_v<Tensor>);
 
 /// A tensor as an argument: a Tensor, or a TensorPtr, which may be null. A const handle does not
-/// make the memory const, so functions that write take it too, a temporary view included.
+/// make the memory const, so functions that write accept const handles and temporary views too.
 ///
-/// Ownership: none; it refers to the handle, for the length of the call.
+/// Ownership: none; refers to the handle during the call.
 class TensorArg {
  public:
-  /// A handle, or a pointer to one.
+  /// Refers to a handle, or to the handle of a TensorPtr.
   TensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(&tensor) {}
   TensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : tensor_(tensor.get()) {}
 
   /// Whether there is a tensor: false for a null TensorPtr too.
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
-  /// The handle; not for a null TensorPtr.
+  /// The handle. There is none for a null TensorPtr.
   const Tensor& tensor() const noexcept { return *tensor_; }
 
  private:
@@ -261,7 +263,7 @@ inline ImplFields& fields(const TensorArg& tensor) noexcept {
 /// Whether tenon can use the tensor: false for some at::Tensors in ATen mode.
 inline bool is_described(const TensorArg&) noexcept { return true; }
 
-/// Checks that the tensor is defined. `role` is the function's name for the tensor: "the source
+/// Checks that the tensor is defined. `role` is the error text's name for the tensor: "the source
 /// tensor".
 TENON_TEMPLATE_INLINE Error check_metadata(const TensorArg& tensor, const char* role) noexcept {
   if (!tensor.defined()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TensorImpl: metadata, the memory it describes, and the duty to release that memory.
+// TensorImpl: metadata, and the deleter that releases the memory which the metadata describes.
 #pragma once
 
 #include <cstddef>
@@ -32,17 +32,17 @@ using own::TensorImplPtr;
 
 struct ImplFields : TensorFields {
   AtomicCount borrows;  // views and blobs of this memory
-  // A view's base, whose `borrows` count the view. In ATen mode, behind a c10::Storage: the impl
-  // itself.
+  // A view's base, whose `borrows` count the view. In ATen mode, for an impl behind a c10::Storage:
+  // the impl itself.
   TensorImplPtr base;
-  Deleter deleter;  // last: runs before what it may use is destroyed
+  Deleter deleter;  // last, so that it runs before anything that it may use is destroyed
 };
 
 ImplFields& fields(const TensorImplPtr& impl) noexcept;
 ImplFields& fields(const own::TensorArg& tensor) noexcept;
 
 /// For a tensor that gives up its data: data in the metadata's block stays allocated, but is marked
-/// as free. The last 8 bytes are marked completely, since inline_room() has allocated all of them.
+/// as free. All of the last 8 bytes are marked, since inline_room() has allocated them all.
 inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   if (!TENON_MARKS_FREE_MEMORY || tensor.ownership != Ownership::Owned || tensor.deleter ||
       tensor.data == nullptr) {
@@ -52,7 +52,7 @@ inline void mark_inline_data_free(const ImplFields& tensor) noexcept {
   mark_free(tensor.data, (nbytes + 7) / 8 * 8);
 }
 
-/// Tag of the constructor for make_impl(), whose impl a creator fills.
+/// Tag of the constructor that make_impl() calls; a creator fills the impl.
 struct ImplKey {
   BackendState* metadata_backend;
 };
@@ -62,8 +62,8 @@ struct ImplKey {
 TENON_BEGIN_OWN
 
 /// The metadata accessors of Tensor and TensorImpl. `Self::get(function)` returns the fields, or
-/// raises an error under that name. Not in `detail`, which argument-dependent lookup would then
-/// search.
+/// raises an error under that name. Not in namespace detail, because argument-dependent lookup
+/// would then search that namespace.
 /// Threads: any threads may read at once; a caller that changes shape or data locks them out.
 template <class Self>
 class TensorMetadata {
@@ -90,7 +90,7 @@ class TensorMetadata {
   int64_t numel() const { return get("numel").layout.numel; }
   /// numel() * element_size(): the bytes of the elements, not of gaps between them.
   size_t nbytes() const { return get("nbytes").nbytes(); }
-  /// Bytes of one element.
+  /// The bytes of one element.
   size_t element_size() const { return elementSize(get("element_size").type); }
   /// The type of the elements.
   ScalarType dtype() const { return get("dtype").type; }
@@ -106,9 +106,10 @@ class TensorMetadata {
   TensorShapeDynamism shape_dynamism() const { return get("shape_dynamism").dynamism; }
   /// Whose the memory is.
   Ownership ownership() const { return get("ownership").ownership; }
-  /// Row-major without gaps; strides of size-1 dimensions do not count.
+  /// Whether the elements are in row-major order without gaps; strides of dimensions of size 1 do
+  /// not count.
   bool is_contiguous() const { return get("is_contiguous").layout.is_contiguous(); }
-  /// Whether functions refuse to write to it.
+  /// Whether functions refuse to write to the tensor.
   bool is_readonly() const { return get("is_readonly").readonly; }
 
  private:
@@ -123,12 +124,12 @@ class TensorMetadata {
   }
 };
 
-/// A tensor's metadata, data pointer and deleter. Handles (Tensor) share it; most code never sees
-/// one.
+/// A tensor's metadata, data pointer and deleter. Handles (Tensor) share a TensorImpl; most code
+/// never uses it directly.
 ///
-/// Ownership: runs its deleter, and drops the tensor it is a view of, when it is destroyed.
-/// Threads: any threads may read at once; a caller that changes it locks them out. Only the
-/// reference count of TensorImplPtr is synchronised.
+/// Ownership: when destroyed, runs its deleter, and drops the tensor that it is a view of.
+/// Threads: any threads may read at once; a caller that changes the impl locks them out. Only
+/// TensorImplPtr's reference count is synchronised.
 /// Source: executorch::aten::TensorImpl and c10::TensorImpl, whose accessors it shares.
 class TensorImpl : public TensorMetadata<TensorImpl> {
  public:
@@ -136,10 +137,10 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   using StridesType = tenon::StridesType;
   using DimOrderType = tenon::DimOrderType;
 
-  /// Describes memory that the caller keeps, without allocating for up to TENON_INLINE_DIMS
-  /// dimensions: the form for the stack and for static memory. The lists are copied. A null `data`
-  /// makes a placeholder, one to const a read-only tensor, for example over constants in flash. The
-  /// shape is STATIC.
+  /// Describes memory that the caller keeps. Allocates nothing for up to TENON_INLINE_DIMS
+  /// dimensions, so it can be used on the stack and in static memory. The lists are copied. A null
+  /// `data` makes a placeholder; a pointer to const makes a read-only tensor, for example over
+  /// constants in flash. The shape is STATIC.
   /// Errors: InvalidArgument for an invalid shape, InvalidType for an Undefined `type` and for a
   /// pointer to elements of another type.
   TENON_ALWAYS_INLINE TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes,
@@ -149,8 +150,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     detail::raise_if("TensorImpl", fields_.layout.make_row_major(shape, elementSize(type)));
     fields_.finalize(TensorShapeDynamism::STATIC);
   }
-  /// With a dim order and strides, which may be null. A separate constructor, so that a program
-  /// with only sizes does not link the checks of strides. Rank 0 is STATIC.
+  /// The same with a dim order and strides, which may be null. A separate constructor, so that a
+  /// program that passes only sizes does not link the checks of strides. Rank 0 is STATIC.
   TensorImpl(ScalarType type, int64_t dim, const SizesType* sizes, const detail::DataPtr& data,
              const DimOrderType* dim_order, const StridesType* strides = nullptr,
              TensorShapeDynamism dynamism = TensorShapeDynamism::STATIC) {
@@ -162,7 +163,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
     fields_.finalize(dynamism);
   }
 
-  /// Not `= default`: that would zero the whole object, inline arrays included, first.
+  /// Not `= default`, which would first zero the whole object, inline arrays included.
   explicit TensorImpl(detail::ImplKey key) noexcept {
     fields_.metadata_backend = key.metadata_backend;
     fields_.has_seat = detail::kHasOwnTensors;
@@ -178,23 +179,25 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
   /// False for a placeholder.
   bool has_data() const noexcept { return fields_.has_data(); }
 
-  /// Element 0; nullptr for a placeholder. The host may not be able to read it.
+  /// The address of element 0; nullptr for a placeholder. The host may not be able to read the
+  /// memory.
   /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
   /// meta tensor. All members that return pointers have these errors.
   const void* data() const TENON_LIFETIMEBOUND { return detail::raw_data("data", fields_); }
-  /// data() for writing.
+  /// The same as data(), for writing.
   /// Errors: those of data(); InvalidState when the tensor is read-only.
   void* mutable_data() const TENON_LIFETIMEBOUND {
     return detail::writable_data("mutable_data", fields_);
   }
-  /// T is as for Tensor::const_data_ptr<T>().
+  /// The same as a pointer to elements of type T. T may be what Tensor::const_data_ptr<T>()
+  /// accepts.
   /// Errors: InvalidType for another T; InvalidArgument for data that is not aligned for T;
   /// NotSupported for memory that the host cannot read.
   template <class T>
   const T* data() const TENON_LIFETIMEBOUND {
     return detail::pointer_to<const T>("data", fields_);
   }
-  /// data<T>() for writing.
+  /// The same as data<T>(), for writing.
   /// Errors: those of data<T>(); InvalidState when the tensor is read-only.
   template <class T>
   T* mutable_data() const TENON_LIFETIMEBOUND {
@@ -230,7 +233,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " without sizes");
     fields_.type = type;
-    // Clamped, so that too many sizes stay too many in a 32-bit size_t.
+    // Clamped, so that a 32-bit size_t still holds too large a number.
     return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};
   }
   template <class T>
@@ -245,8 +248,8 @@ TENON_END_OWN
 
 namespace detail {
 
-/// The size of std::shared_ptr's control block before an object: libstdc++'s has two ints, and a
-/// mutex where it lacks atomic instructions, as GCC 12 on RISC-V.
+/// The size of std::shared_ptr's control block before an object. libstdc++'s control block has two
+/// ints, and a mutex if libstdc++ uses no atomic instructions, as with GCC 12 on RISC-V.
 #if defined(_LIBCPP_VERSION)
 inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(long);
 #elif defined(__GTHREADS) && !defined(_GLIBCXX_HAVE_ATOMIC_LOCK_POLICY)
@@ -259,18 +262,18 @@ inline constexpr size_t kControlSize = 3 * sizeof(void*) + 2 * sizeof(int);
 template <class T>
 inline constexpr size_t kNodeSize = (kControlSize + 7) / 8 * 8 + sizeof(T);
 
-/// The address of the T in its node.
+/// The address of the T in a node.
 template <class T>
 inline void* place_in(void* node) noexcept {
   static_assert(alignof(T) <= kMetadataHeader);
   return static_cast<char*>(node) + (kNodeSize<T> - sizeof(T));
 }
 
-/// An allocator that returns an existing block of allocate_metadata(), which starts with the
-/// control block. The block may be larger than the node: the rest holds the tensor's data.
+/// An allocator that returns an existing block from allocate_metadata(). The block begins with the
+/// node's control block, and may be larger than the node: the rest holds the tensor's data.
 ///
-/// Not std::allocate_shared, whose control block refers to type_info in libstdc++ without RTTI:
-/// 1.4 KB on a Cortex-M.
+/// Used without std::allocate_shared, whose control block refers to type_info in libstdc++ without
+/// RTTI: 1.4 KB on a Cortex-M.
 template <class T, size_t kRoom = kControlSize>
 struct NodeAllocator {
   using value_type = T;
@@ -317,9 +320,9 @@ inline Seat* seat_of(const TensorImplPtr& impl) noexcept {
   void* const seat = reinterpret_cast<unsigned char*>(impl.get()) - kOffset;
   return static_cast<Seat*>(seat);
 }
-/// Takes a tensor's seat for a new handle. Null if there is no seat, or it is taken.
+/// Takes a tensor's seat for a new handle. Null if there is no seat, or if the seat is taken.
 inline void* take_seat(const TensorImplPtr& impl) noexcept {
-  // Not counted: the tensor may be destroyed before its handle.
+  // If nothing counts references, the tensor may be destroyed before its handle.
   if (impl.use_count() == 0 || !fields(impl).has_seat) return nullptr;
   Seat* const seat = seat_of(impl);
   if (!seat->holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// make_tensor_ptr, make_tensor_impl_ptr, make_tensor: tensors of given data, values, impls and
+// make_tensor_ptr, make_tensor_impl_ptr, make_tensor: tensors made of data, values, impls or
 // tensors.
 //
-// These, like all creators, are function objects. One set of overloads serves every return type,
-// and argument-dependent lookup does not apply to them: for a function, `empty(std::vector{2, 3})`
+// These, like all creators, are function objects. So one set of overloads serves every return type,
+// and argument-dependent lookup is not done: if empty() were a function, `empty(std::vector{2, 3})`
 // would find std::empty.
 #pragma once
 
@@ -14,8 +14,8 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Returns another handle to a tensor's impl, unless there is an error. `inline`, so that GCC
-/// inlines it: make_tensor_ptr(t) takes 222 instructions instead of 250.
+/// Returns another handle to a tensor's impl, or the error. Declared inline so that GCC inlines it:
+/// make_tensor_ptr(t) then takes 222 instructions instead of 250.
 template <class Out>
 inline Out share(const char* function, Error error, const ConstTensorArg& tensor) {
   typename IsResult<Out>::Value handle;
@@ -34,17 +34,17 @@ inline Out share(const char* function, const ConstTensorArg& tensor) {
 namespace detail {  // function objects
 
 /// Options: in any order, a type, by default the data's; a dynamism, by default DYNAMIC_BOUND (rank
-/// 0 is always STATIC); the backend that allocates the memory, or to which the pointer's memory
-/// belongs, or that memory's device; with sizes also `Strides{3, 1}` and `DimOrder{1, 0}`, for
-/// which ExecuTorch has two lists, the dim order first. An empty dim order or empty strides stand
-/// for row-major, or for what the other implies.
+/// 0 is always STATIC); the backend that allocates the memory, or that the pointer's memory belongs
+/// to, or the device of the pointer's memory; with sizes also `Strides{3, 1}` and `DimOrder{1, 0}`.
+/// ExecuTorch's two lists, the dim order first, are accepted too. An empty dim order follows from
+/// the strides and empty strides from the dim order; without both the tensor is row-major.
 /// Ownership: the tensor owns its memory, unless it is given a pointer.
 /// Errors: InvalidArgument (an invalid shape: more than kMaxDims dimensions, a negative size, a
 /// count or an offset that overflows, a dim_order that is not a permutation, strides that do not
-/// nest in it; data of another length than the shape needs; null data for a shape with elements;
-/// overlapping or negative strides over memory that the tensor will own; a value, also of a
-/// container, that does not fit the type), InvalidType (a type other than the pointer's, or one to
-/// which canCast refuses to cast the values; Undefined), NotFound (a device without a registered
+/// nest in the dim_order; more or less data than the shape needs; null data for a shape with
+/// elements; overlapping or negative strides over memory that the tensor will own; a value, in a
+/// container too, that does not fit the type), InvalidType (a type other than the pointer's; a type
+/// to which canCast refuses to cast the values; Undefined), NotFound (a device without a registered
 /// backend), OutOfMemory.
 /// Source: executorch::extension::make_tensor_ptr.
 template <class Out>
@@ -70,8 +70,10 @@ struct MakeTensor {
     return return_to_user<Out>(function, error, tensor, opts.backend);
   }
 
-  /// A 1-d tensor of the elements of a list or container. uint8_t elements are values too.
-  /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
+  /// A 1-d tensor of the elements of a list or container. Elements of uint8_t are values here, not
+  /// raw memory.
+  /// Ownership: adopts a moved contiguous container; copies everything else, and values that are
+  /// cast.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Values values, Options&&... options) const {
     values.take();
@@ -80,9 +82,9 @@ struct MakeTensor {
   }
 
   /// A tensor of nested containers, such as std::vector<std::vector<float>>, or of an array, such
-  /// as float[2][3], with as many dimensions; chars and std::bytes are elements too. With sizes,
-  /// the elements of the containers get these sizes, and an array is a pointer to the caller's
-  /// memory, as in all other overloads.
+  /// as float[2][3]. It has as many dimensions as they nest. Chars and std::bytes are elements too.
+  /// With sizes, the elements of the containers get these sizes, and an array is a pointer to the
+  /// caller's memory, as in all other overloads.
   /// Ownership: copies.
   /// Errors, besides: InvalidArgument for rows of different lengths.
   template <class Rows, class... Options, IfNested<Rows> = 0, IfOptions<Options...> = 0>
@@ -90,17 +92,18 @@ struct MakeTensor {
     return make_nested(rows, nullptr, options...);
   }
   template <class Rows, class... Options, IfNested<Rows> = 0,
-            std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // arrays: pointers
+            std::enable_if_t<!std::is_array_v<Rows>, int> = 0,  // an array is a pointer
             IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, const Rows& rows, Options&&... options) const {
     return make_nested(rows, &sizes, options...);
   }
 
-  /// A tensor of the elements of a list or container: exactly numel of them, or with strides that
-  /// leave gaps, as many as the strides reach. With a type, a container of uint8_t, char (a
-  /// std::string) or std::byte is memory that holds elements of that type; a list {…} of uint8_t is
-  /// values.
-  /// Ownership: adopts a moved contiguous container, copies everything else and whatever is cast.
+  /// A tensor of the elements of a list or container. There must be exactly as many elements as the
+  /// sizes have or, if strides leave gaps, as the strides reach. If a type is given, the bytes of a
+  /// container of uint8_t, char (a std::string) or std::byte are taken as elements of that type; in
+  /// a list {…} of uint8_t they are values.
+  /// Ownership: adopts a moved contiguous container; copies everything else, and values that are
+  /// cast.
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, Values values, Options&&... options) const {
     NewTensor tensor;
@@ -122,9 +125,9 @@ struct MakeTensor {
     return of_values(sizes, values, tensor, order, list, options...);
   }
 
-  /// A tensor over the caller's memory, or a placeholder for the literal nullptr.
-  /// Ownership: borrows `data`. With a deleter, takes it: `deleter(data)` runs once, when the
-  /// tensor releases the memory, or before this returns when it fails.
+  /// A tensor over the caller's memory. For the literal nullptr, a placeholder.
+  /// Ownership: borrows `data`. With a deleter, takes `data`: `deleter(data)` runs once, when the
+  /// tensor releases the memory, or before this call returns if it fails.
   template <class... Options, IfOptionsOrLayout<Options...> = 0>
   Out operator()(const Dims& sizes, DataPtr data, Options&&... options) const {
     return make_borrowed<Out>(function, data, sizes, nullptr, options...);
@@ -225,7 +228,7 @@ struct MakeTensor {
 
   /// A handle to an impl.
   /// Ownership: shares the impl.
-  /// Errors: InvalidState for a null one.
+  /// Errors: InvalidState for a null impl.
   template <class P, std::enable_if_t<std::is_same_v<P, tenon::TensorImplPtr>, int> = 0>
   Out operator()(P impl) const {
     const Error error = impl != nullptr ? Error::Ok : fail(Error::InvalidState, "the impl is null");
@@ -239,12 +242,12 @@ struct MakeTensor {
   }
 
   /// A view, ExecuTorch's form of view(source) and as_strided(source, …): new metadata over the
-  /// memory of `source`, which it keeps alive. Empty lists stand for the source's; `storage_offset`
-  /// is in elements, from the source's element 0. The view has the source's dynamism, but cannot
-  /// grow, and while it lives the source cannot either.
-  /// Options: `Strides{3, 1}` and `DimOrder{1, 0}`.
+  /// memory of `source`, which the view keeps alive. Empty lists stand for the source's lists;
+  /// `storage_offset` is in elements, from the source's element 0. The view has the source's
+  /// dynamism, but cannot grow. While the view lives, the source cannot grow either. Options:
+  /// `Strides{3, 1}` and `DimOrder{1, 0}`.
   /// Ownership: shares the source's memory.
-  /// Errors: OutOfBounds when it would reach beyond the source's elements, InvalidState for an
+  /// Errors: OutOfBounds if the view would reach beyond the source's elements, InvalidState for an
   /// undefined source.
   template <class S,
             std::enable_if_t<std::is_same_v<S, Tensor> || std::is_same_v<S, TensorPtr>, int> = 0>
@@ -306,13 +309,13 @@ struct MakeTensor {
 
 }  // namespace detail
 
-/// A tensor of a value, of a list or container of them, or over memory that exists.
+/// Makes a tensor of a value, of a list or container of values, or over existing memory.
 /// Cost: one allocation holds the handle, the metadata and small data.
 inline constexpr detail::MakeTensor<TensorPtr> make_tensor_ptr{"make_tensor_ptr"};
-/// make_tensor_ptr() that returns the impl, to be shared by several handles.
+/// The same as make_tensor_ptr(), but returns the impl, which several handles can share.
 inline constexpr detail::MakeTensor<TensorImplPtr> make_tensor_impl_ptr{"make_tensor_impl_ptr"};
-/// make_tensor_ptr() that returns a Tensor by value: its handle may lie on the stack, or in another
-/// object.
+/// The same as make_tensor_ptr(), but returns a Tensor by value: the handle can be on the stack, or
+/// in another object.
 inline constexpr detail::MakeTensor<Tensor> make_tensor{"make_tensor"};
 
 inline constexpr detail::MakeTensor<Result<TensorPtr>> try_make_tensor_ptr{"try_make_tensor_ptr"};
@@ -320,8 +323,8 @@ inline constexpr detail::MakeTensor<Result<TensorImplPtr>> try_make_tensor_impl_
     "try_make_tensor_impl_ptr"};
 inline constexpr detail::MakeTensor<Result<Tensor>> try_make_tensor{"try_make_tensor"};
 
-/// Another handle to the tensor's impl: data and every later resize show in all handles. view(t)
-/// shares the data alone.
+/// Makes another handle to the tensor's impl: data and every later resize show in all handles.
+/// view(t) shares only the data.
 ///
 /// Ownership: the handles own the impl together. Up to one allocation.
 /// Errors: InvalidState for an undefined tensor.
@@ -340,13 +343,14 @@ template <class Out>
 struct FromBytes {
   const char* function;
 
-  /// A tensor of the elements that the bytes in `bytes` represent: exactly as many bytes as sizes
-  /// and `type` need, in the host's byte order.
+  /// A tensor of the elements that `bytes` represents in the host's byte order. There must be
+  /// exactly as many bytes as the sizes and `type` need.
   ///
   /// `bytes` is a container of uint8_t, char or std::byte, such as a std::string, or a brace list.
-  /// Ownership: adopts a moved container that keeps its bytes where they are; copies any other.
+  /// Ownership: adopts a moved container if the move keeps the bytes where they are; copies any
+  /// other container.
   /// Errors: those of make_tensor_ptr().
-  /// Cost: one allocation, and the copy.
+  /// Cost: one allocation, and the copy, if any.
   template <class Bytes = std::vector<uint8_t>, class... Options,
             std::enable_if_t<is_byte_container_v<std::decay_t<Bytes>>, int> = 0,
             IfOptionsOrLayout<Options...> = 0>

@@ -15,7 +15,8 @@ struct ForBlob;
 /// `for_blob(data, {2, 3}).strides({3, 1}).make_tensor_ptr()`.
 ///
 /// Arguments are checked when the tensor is made.
-/// Ownership: owns the deleter given to deleter(); a maker that is dropped unused runs it.
+/// Ownership: owns the deleter that deleter() was given. If the maker is dropped unused, that
+/// deleter runs.
 /// Threads: one thread at a time.
 /// Source: executorch::extension::TensorPtrMaker.
 class TensorPtrMaker {
@@ -28,12 +29,13 @@ class TensorPtrMaker {
     opts_.take(detail::TypeArg(type));
     return std::move(*this);
   }
-  /// In elements; any values. By default dense.
+  /// Strides, in elements, of any value. By default they are dense.
   TensorPtrMaker&& strides(detail::StridesArg strides) {
     strides_ = std::move(strides);
     return std::move(*this);
   }
-  /// The dimensions, outermost in memory first. By default row-major, or what the strides imply.
+  /// The dimensions, outermost in memory first. By default the order that the strides imply, or
+  /// row-major.
   TensorPtrMaker&& dim_order(detail::DimOrderArg dim_order) {
     dim_order_ = std::move(dim_order);
     return std::move(*this);
@@ -43,8 +45,8 @@ class TensorPtrMaker {
     opts_.take(dynamism);
     return std::move(*this);
   }
-  /// Takes the memory: `deleter(data)` will run once. A second call is an error, InvalidArgument
-  /// when the tensor is made: the first deleter runs, the second never does.
+  /// Takes the memory: `deleter(data)` will run once. After a second call making the tensor fails
+  /// with InvalidArgument: the first deleter runs, the second never does.
   template <class F, std::enable_if_t<detail::is_deleter_v<F>, int> = 0>
   TensorPtrMaker&& deleter(F call) {  // not `deleter`: GCC warns of a function of that name
     if (deleters_ == 0) keep(Deleter(data_.get(), std::move(call)), std::move(release_));
@@ -54,13 +56,13 @@ class TensorPtrMaker {
   template <class DeleterTakesVoidPointer, detail::IfWrongDeleter<DeleterTakesVoidPointer> = 0>
   TensorPtrMaker&& deleter(DeleterTakesVoidPointer)
       TENON_MISTAKE("a deleter takes a void*, as in [](void* data) {}");
-  /// The device of the memory. Moves nothing.
+  /// The device that the memory is on. Nothing is moved there.
   TENON_TEMPLATE_INLINE TensorPtrMaker&& device(Device device) {
     opts_.take(device);
     check_ = &detail::check_and_attach_backend<>;
     return std::move(*this);
   }
-  /// The backend of the memory, and so its device. Moves nothing.
+  /// The backend that the memory belongs to, which also sets the device. Nothing is moved there.
   TENON_TEMPLATE_INLINE TensorPtrMaker&& backend(Backend& backend) {
     opts_.take(backend);
     check_ = &detail::check_and_attach_backend<>;
@@ -68,12 +70,12 @@ class TensorPtrMaker {
   }
   /// Keeps a movable value, such as a std::shared_ptr to the memory's owner, while the memory is in
   /// use. Owners are dropped after the deleter has run, in the order in which they were given.
-  /// Errors: whatever moving the value throws; then the maker is as it was.
+  /// Errors: whatever moving the value throws; the maker is then unchanged.
   template <class Owner>
   TensorPtrMaker&& owner(Owner owner) {
     struct Kept {
       Owner owner;
-      // If the owner cannot be kept, Deleter runs this at once: `before` then runs first.
+      // If the owner cannot be kept, Deleter calls this at once; `before` then runs first.
       Deleter* before;
       void operator()(void*) noexcept {
         if (before != nullptr) before->reset();
@@ -85,12 +87,12 @@ class TensorPtrMaker {
     return std::move(*this);
   }
 
-  /// Makes the tensor. The maker has passed on what it owned, also after an error.
+  /// Makes the tensor. Afterwards the maker owns nothing, even after an error.
   /// Errors: those of tenon::make_tensor_ptr(); InvalidArgument for a second deleter.
   TENON_TEMPLATE_INLINE TensorPtr make_tensor_ptr() && { return make<TensorPtr>(); }
-  /// make_tensor_ptr() of an impl, to be shared by several handles.
+  /// The same as make_tensor_ptr(), but returns an impl, which several handles can share.
   TENON_TEMPLATE_INLINE TensorImplPtr make_tensor_impl_ptr() && { return make<TensorImplPtr>(); }
-  /// make_tensor_ptr() of a Tensor by value.
+  /// The same as make_tensor_ptr(), but returns a Tensor by value.
   TENON_TEMPLATE_INLINE Tensor make_tensor() && { return make<Tensor>(); }
   TENON_TEMPLATE_INLINE Result<TensorPtr> try_make_tensor_ptr() && {
     return make<Result<TensorPtr>>();
@@ -99,7 +101,7 @@ class TensorPtrMaker {
     return make<Result<TensorImplPtr>>();
   }
   TENON_TEMPLATE_INLINE Result<Tensor> try_make_tensor() && { return make<Result<Tensor>>(); }
-  /// make_tensor_ptr(), where a TensorPtr is expected.
+  /// Makes the tensor where a TensorPtr is expected.
   template <class Out, std::enable_if_t<std::is_same_v<Out, TensorPtr>, int> = 0>
   operator Out() && {
     return make<Out>();
@@ -111,8 +113,8 @@ class TensorPtrMaker {
   TensorPtrMaker(const detail::DataPtr& data, Dims&& sizes, const detail::TypeArg& type) noexcept
       : data_(data), opts_(type.value_or(data.type())), sizes_(std::move(sizes)) {}
 
-  /// Takes the deleter and the owners. The deleter runs first, since an owner may hold what it
-  /// needs.
+  /// Takes the deleter and the owners. The deleter runs first, since an owner may hold things that
+  /// the deleter needs.
   void keep(Deleter&& first, Deleter&& second) noexcept {
     if (first.error() != Error::Ok || second.error() != Error::Ok) error_ = Error::OutOfMemory;
     release_ = detail::chain(std::move(first), std::move(second));
@@ -146,7 +148,7 @@ class TensorPtrMaker {
   Dims sizes_;
   Dims strides_;
   Dims dim_order_;
-  // check_and_attach_backend(), set with a device: 5 KB that other programs do not link.
+  // check_and_attach_backend() if a device was set: its 5 KB are not linked otherwise.
   Error (*check_)(Backend* requested, detail::NewTensor&) noexcept = nullptr;
   int deleters_ = 0;
   Error error_ = Error::Ok;
@@ -156,11 +158,11 @@ class TensorPtrMaker {
 namespace detail {  // function objects
 
 struct ForBlob {
-  /// Starts a tensor over the memory at `data`, which holds elements of `type`, by default that of
-  /// the pointer: `for_blob(data, {2, 3}).owner(frame).make_tensor_ptr()`.
-  /// Ownership: borrows, unless TensorPtrMaker::deleter() or owner() is called.
+  /// Starts a tensor over the memory at `data`, which holds elements of `type`, by default the
+  /// pointer's type: `for_blob(data, {2, 3}).owner(frame).make_tensor_ptr()`.
+  /// Ownership: borrows `data`, unless TensorPtrMaker::deleter() or owner() is called.
   /// Errors: none; make_tensor_ptr() checks the arguments.
-  /// Cost: no allocation; the tensor's own is one.
+  /// Cost: no allocation. Making the tensor takes one.
   /// Source: executorch::extension::for_blob.
   TensorPtrMaker operator()(DataPtr data, Dims sizes, TypeArg type = TypeArg::deduced()) const {
     return TensorPtrMaker(data, std::move(sizes), type);
@@ -176,19 +178,19 @@ inline constexpr detail::ForBlob for_blob{};
 
 namespace detail {  // function objects
 
-/// A tensor over memory that exists, `from_blob(frame.data(), {480, 640, 3})`: it reads and writes
-/// the caller's elements, and copies nothing.
+/// Makes a tensor over existing memory, `from_blob(frame.data(), {480, 640, 3})`: the tensor reads
+/// and writes the caller's elements, and nothing is copied.
 ///
-/// Options: in any order, a type, by default that of the pointer; a dynamism; the device that the
-/// memory is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which
-/// may also be a list after the sizes, as in ATen; `DimOrder{1, 0}`.
-/// Shapes: strides may have any value: gaps, 0 and negative ones too.
-/// Ownership: borrows `data`, which the caller keeps alive. With a deleter, takes it:
-/// `deleter(data)` runs once, when the tensor releases the memory, or before this returns when it
-/// fails.
-/// Errors: those of make_tensor_ptr(); those of DeviceBackend::check_memory() where the backend, or
+/// Options: in any order, a type, by default the pointer's; a dynamism; the device that the memory
+/// is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which may
+/// also be a list after the sizes, as in ATen; `DimOrder{1, 0}`. Shapes: strides may have any
+/// value. They may leave gaps, be 0 or be negative.
+/// Ownership: borrows `data`, which the caller keeps alive. With a deleter, takes `data`:
+/// `deleter(data)` runs once, when the tensor releases the memory, or before this call returns if
+/// it fails.
+/// Errors: those of make_tensor_ptr(); those of DeviceBackend::check_memory() if the backend, or
 /// the one that is registered for the device, is a DeviceBackend.
-/// Cost: one allocation; more: see docs/ownership.md.
+/// Cost: one allocation. docs/ownership.md says when there are more.
 /// Threads: a tensor whose metadata is in an arena belongs to the arena's thread.
 /// Source: executorch::extension::from_blob, at::from_blob.
 template <class Out>
@@ -269,28 +271,28 @@ struct FromBlob {
   Out operator()(DataPtr, const Dims&, TypeArg, const Dims&, StridesComeBeforeType&&...) const
       TENON_MISTAKE("strides come before the type: from_blob(data, sizes, strides, type)");
 
-  // Defined in exchange/blob.h, like the next one.
-  /// A tensor over the memory that a Blob describes, on any device. Empty strides mean contiguous,
-  /// a read-only blob makes a read-only tensor. Needs exchange/blob.h.
-  /// Ownership: keeps blob.owner until the tensor releases the memory; when this fails, drops it
-  /// before it returns. Without an owner the memory is borrowed.
-  /// Options: a dynamism, and the backend whose memory it is.
+  // This overload and the next one are defined in exchange/blob.h.
+  /// A tensor over the memory that a Blob describes, on any device. Empty strides stand for
+  /// contiguous ones. A read-only blob makes a read-only tensor. Needs exchange/blob.h.
+  /// Ownership: keeps blob.owner until the tensor releases the memory. If this call fails, drops
+  /// blob.owner before it returns. Without an owner the memory is borrowed. Options: a dynamism,
+  /// and the backend whose memory it is.
   /// Errors: those of make_tensor_ptr(), and InvalidArgument for an element_size that is neither 0
-  /// nor the dtype's, and for a device that is not the backend's; DeviceBackend::check_memory()'s
-  /// as above. A null pointer does not make a placeholder: it needs zero elements, or a Meta
-  /// device.
+  /// nor the dtype's, and for a device that is not the backend's; those of
+  /// DeviceBackend::check_memory(), as above. A null pointer is an error unless there are no
+  /// elements or the device is Meta: it does not make a placeholder.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Blob blob, Options&&... options) const;
-  /// from_blob(blob) that also keeps a movable value, such as the memory's owner.
+  /// The same as from_blob(blob), but also keeps a movable value, such as the memory's owner.
   /// Options: those of from_blob(blob).
-  /// Ownership: drops `owner` with the last user of the memory, before blob.owner.
-  /// Errors: those above, and whatever moving the value throws: then nothing has been taken over,
-  /// and all owners are dropped.
+  /// Ownership: drops `owner` when the memory's last user releases it, before blob.owner.
+  /// Errors: those above, and whatever moving the value throws: the tensor is then not made, and
+  /// all owners are dropped.
   template <class Owner, class... Options,
             std::enable_if_t<!is_only_deleter_v<Owner> && !is_option_v<Owner>, int> = 0,
             IfOptions<Options...> = 0>
   Out operator()(Blob blob, Owner owner, Options&&... options) const;
-  // An owner is kept, never called.
+  // Refuses a deleter: an owner is kept, and never called.
   template <class DeleterNeedsForBlob, class... More,
             std::enable_if_t<is_only_deleter_v<DeleterNeedsForBlob>, int> = 0>
   Out operator()(const Blob&, DeleterNeedsForBlob, const More&...) const
@@ -301,7 +303,7 @@ struct FromBlob {
 
 inline constexpr detail::FromBlob<TensorPtr> from_blob{"from_blob"};
 inline constexpr detail::FromBlob<Result<TensorPtr>> try_from_blob{"try_from_blob"};
-/// from_blob() that returns a Tensor by value: its handle may lie on the stack.
+/// The same as from_blob(), but returns a Tensor by value: the handle can be on the stack.
 inline constexpr detail::FromBlob<Tensor> tensor_from_blob{"tensor_from_blob"};
 inline constexpr detail::FromBlob<Result<Tensor>> try_tensor_from_blob{"try_tensor_from_blob"};
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// equal, allclose, min_max, mean_std, Summary and to_vector: a tensor's values compared,
-// summarised, and as a std::vector. For tests, tools and statistics.
+// equal, allclose, min_max, mean_std, Summary and to_vector: these compare and summarise a tensor's
+// values, or copy them to a std::vector. For tests, tools and statistics.
 //
 // This is not arithmetic: tenon holds tensors and hands them to the libraries that compute. So
-// these functions return numbers, not tensors, and take no dimensions. mean_std and allclose
-// compute in double, and the order of sums is fixed.
+// these functions return numbers, not tensors, and cannot reduce along single dimensions. mean_std
+// and allclose compute in double, and the order of sums is fixed.
 #pragma once
 
 #include <type_traits>
@@ -21,7 +21,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A tensor's elements, in the host's memory: the tensor's own, or a copy of a backend's.
+/// A tensor's elements in host memory: the tensor's own memory, or a copy of a backend's memory.
 struct HostValues {
   HeldLocation location;
   HostElements fetched;
@@ -29,7 +29,7 @@ struct HostValues {
   /// Finds the elements. Errors: those of find_source().
   Error open(const TensorArg& tensor, const char* role) noexcept {
     TENON_TRY(find_source(tensor, role, location));
-    return location.keep(tensor);  // fetching another one may call a backend
+    return location.keep(tensor);  // fetching another tensor may call a backend
   }
   Error fetch() noexcept {
     if (location.backend == nullptr) return Error::Ok;
@@ -145,13 +145,14 @@ TENON_TEMPLATE_INLINE Error find_values(const TensorArg& tensor, ScalarType type
 }  // namespace detail
 
 /// Whether two tensors have equal sizes, dtype and values, whatever their strides and devices.
-/// Values are compared as numbers: NaN is not equal to itself, -0 is equal to 0, any Bool but 0 is
-/// true. Memory that the host cannot reach is fetched through its backend. The try_ form returns a
-/// Result.
+/// Values are compared as numbers: NaN is not equal to itself, -0 is equal to 0, and any nonzero
+/// byte is a true Bool. Memory that the host cannot reach is fetched through its backend. The try_
+/// form returns a Result.
 ///
 /// Cost: dense tensors, and others of equal strides, are compared by their bits at the memory's
 /// speed, tensors of different strides in tiles at about a third of that speed. Ends at the first
-/// block that differs. A call takes some 60 ns besides, most of the time for small tensors.
+/// block that differs. Each call takes some 60 ns more, which is most of the time for small
+/// tensors.
 /// Errors: InvalidState (an undefined or deallocated tensor, a placeholder), NotSupported (memory
 /// that neither the host nor a registered backend can reach), OutOfMemory (for a copy of fetched
 /// elements), and the backend's.
@@ -168,13 +169,13 @@ TENON_TEMPLATE_INLINE Result<bool> try_equal(ConstTensorArg a, ConstTensorArg b)
 }
 
 /// Whether the sizes are equal and |a - b| <= atol + rtol * |b| for all values. Computed in double;
-/// |a - b| of integers of equal sign is exact. Equal infinities are close, others are not; NaN is
+/// |a - b| of integers of equal sign is exact. Infinities are close only if they are equal; NaN is
 /// close to NaN only with `equal_nan`. Tolerances may be infinite, rtol * 0 is 0. The dtypes may
 /// differ. The try_ form returns a Result.
 ///
-/// Cost: that of equal(), plus a conversion of types other than Double. In a block with NaN, or
-/// with an element that is not plainly close, each number takes 3 ns.
-/// Errors: those of equal(), and InvalidArgument for a negative tolerance or one of NaN.
+/// Cost: that of equal(), plus a conversion of types other than Double. In a block with a NaN, or
+/// with an element that a first, coarser check does not find close, each number takes 3 ns.
+/// Errors: those of equal(), and InvalidArgument for a tolerance that is negative or NaN.
 /// Source: torch.allclose, which broadcasts, computes in the dtype and requires equal dtypes.
 TENON_TEMPLATE_INLINE bool allclose(ConstTensorArg a, ConstTensorArg b, double rtol = 1e-5,
                                     double atol = 1e-8, bool equal_nan = false) {
@@ -191,48 +192,49 @@ TENON_TEMPLATE_INLINE Result<bool> try_allclose(ConstTensorArg a, ConstTensorArg
   return result;
 }
 
-/// The least and the largest value: a bool, an integer or a double, as the dtype is.
+/// The least and the largest value: bools, integers or doubles, depending on the dtype.
 struct MinMax {
   detail::Scalar min;  ///< the least; tenon's own Scalar in ATen mode too
   detail::Scalar max;  ///< the largest
 };
-/// The mean, and the standard deviation of the whole population: the root of the mean squared
-/// distance from the mean.
+/// The mean, and the standard deviation of the whole population: the square root of the mean of the
+/// squared distances from the mean.
 struct MeanStd {
-  double mean;  ///< the sum by the count
-  double std;   ///< the deviation from it
+  double mean;  ///< the sum divided by the count
+  double std;   ///< the standard deviation
 };
 
-/// Sums up the finite values of a tensor, or of several of one dtype, in one pass, and counts NaN
-/// and infinities.
+/// Sums up the finite values of a tensor, or of several tensors of the same dtype, in one pass, and
+/// counts NaN and infinities.
 ///
-/// Sums are in double, pairwise, and in an order that depends only on the element count of each
-/// tensor: the bits are the same on every processor and instruction set, for any compiler options
-/// and layout. (-ffast-math makes the processor take doubles below 2.2e-308 for 0, where it links
-/// the program. With TENON_PORTABLE the last bits depend on the compiler's options:
-/// docs/platforms.md.) Adding a tensor in pieces of a multiple of 1024 elements gives the bits of
-/// adding it at once. Zeros have no sign. If the sum exceeds a double's range, mean and deviation
-/// are infinite or NaN; if only the sum of squared distances does, the deviation is.
-/// Ownership: keeps no tensor. Threads: as a plain value.
+/// Sums are computed in double, pairwise, and in an order that depends only on the element count of
+/// each tensor: the bits are the same on every processor and instruction set, for any compiler
+/// options and layout. (A program that is linked with -ffast-math makes the processor take doubles
+/// below 2.2e-308 for 0. With TENON_PORTABLE the last bits depend on the compiler's options:
+/// docs/platforms.md.) A tensor that is added in pieces gives the same bits as one that is added at
+/// once, if each piece but the last has a multiple of 1024 elements. A zero is never negative. If
+/// the sum exceeds a double's range, mean and deviation are infinite or NaN; if only the sum of
+/// squared distances does, the deviation is.
+/// Ownership: keeps no tensor. Threads: synchronised no more than a double.
 class Summary {
  public:
-  /// Adds a tensor's values. Strided ones are read where they are; memory that the host cannot
-  /// reach is fetched through its backend.
+  /// Adds a tensor's values. Strided elements are read in place; memory that the host cannot reach
+  /// is fetched through its backend.
   /// Cost: a conversion to double, then two passes over blocks in the cache. Sums are in row-major
   /// order, so transposed tensors take two to three times as long as dense ones.
-  /// Errors: those of equal(); InvalidType for complex numbers, whose parts can be added by
-  /// themselves, and for a dtype other than before. Afterwards the summary is as it was.
+  /// Errors: those of equal(); InvalidType for complex numbers (add views of their parts instead),
+  /// and for a dtype other than that of earlier tensors. After an error the summary is unchanged.
   [[nodiscard]] Error add(ConstTensorArg t) noexcept {
     return detail::add_context_if("Summary::add", detail::sum_up(t, found_));
   }
 
   /// How many values were added.
   int64_t numel() const noexcept { return found_.numel; }
-  /// How many are NaN.
+  /// How many values are NaN.
   int64_t nans() const noexcept { return found_.nans; }
-  /// How many are +infinity.
+  /// How many values are +infinity.
   int64_t positive_infinities() const noexcept { return found_.positive_infinities; }
-  /// How many are -infinity.
+  /// How many values are -infinity.
   int64_t negative_infinities() const noexcept { return found_.negative_infinities; }
   /// How many values are finite.
   int64_t finite() const noexcept { return found_.finite(); }
@@ -288,8 +290,8 @@ TENON_TEMPLATE_INLINE Error find_mean_std(const TensorArg& t, MeanStd& result) n
 /// try_ form returns a Result.
 ///
 /// Cost: elements are read in the order of addresses, at the memory's speed if they are
-/// consecutive. A call takes some 60 ns besides, most of the time for small tensors.
-/// Errors: those of Summary::add(); InvalidArgument without elements.
+/// consecutive. Each call takes some 60 ns more, which is most of the time for small tensors.
+/// Errors: those of Summary::add(); InvalidArgument for a tensor without elements.
 /// Source: numpy.min and numpy.max, torch.aminmax.
 TENON_TEMPLATE_INLINE MinMax min_max(ConstTensorArg t) {
   MinMax result;
@@ -302,9 +304,9 @@ TENON_TEMPLATE_INLINE Result<MinMax> try_min_max(ConstTensorArg t) noexcept {
   return result;
 }
 
-/// The mean and the population's standard deviation, computed in double as Summary does. NaN
-/// without elements or with a NaN among them, as in NumPy. With an infinite
-/// element the mean is infinite, and the deviation NaN. The try_ form returns a Result.
+/// The mean and the population's standard deviation, computed in double as Summary does. Both are
+/// NaN if there are no elements, or if an element is NaN, as in NumPy. With an infinite element the
+/// mean is infinite, and the deviation NaN. The try_ form returns a Result.
 ///
 /// Cost: that of Summary::add().
 /// Errors: those of Summary::add().
@@ -335,7 +337,7 @@ Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
     const bool is_aligned = reinterpret_cast<uintptr_t>(elements) % alignof(T) == 0;
     if (from.backend == nullptr && own_type(from.view.type) == kType && is_aligned &&
         fields(t).layout.is_contiguous()) {
-      values.assign(elements, elements + dense.numel);  // not filled with zeros first
+      values.assign(elements, elements + dense.numel);  // does not fill it with zeros first
       return Error::Ok;
     }
   }
@@ -357,10 +359,11 @@ Error write_vector(const TensorArg& t, CastMode mode, std::vector<T>& values) {
 /// The elements in row-major order, whatever the strides and the device: `to_vector<float>(t)`. The
 /// try_ form returns a Result.
 ///
-/// T is the dtype's C++ type, or another element type: values are cast as by copy_().
+/// T is the dtype's C++ type, or any other element type: values are then cast as copy_() casts
+/// them.
 /// Ownership: copies.
-/// Cost: for a dense tensor of T one copy; otherwise that of copy_(), to memory that std::vector
-/// first fills with zeros.
+/// Cost: for a dense tensor of T, one copy. Otherwise the cost of copy_(), to memory that
+/// std::vector first fills with zeros.
 /// Errors: those of equal(); InvalidType for a cast that canCast() refuses, with
 /// CastMode::Checked; std::bad_alloc.
 /// Source: torch.Tensor.tolist, without nesting.

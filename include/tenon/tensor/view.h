@@ -4,14 +4,14 @@
 // For all of them:
 //
 // Nothing is copied. One allocation holds the metadata: in the memory of the backend that keeps the
-// source's metadata, else of the backend in scope if it keeps metadata, as an arena does, else on
-// the heap. More dimensions than TENON_INLINE_DIMS take another heap block. A view keeps the
-// source's memory alive, not the views in between, and counts as a borrow: while it lives the
-// source cannot grow. For a handle over a raw TensorImpl* nothing is kept alive. Device, read-only
-// flag and dynamism are the source's, though a view never grows and rank 0 is STATIC; the view of a
-// placeholder is a placeholder. A negative dimension counts from the end. The dim order is the
-// source's, renumbered, if the strides still nest in it, else the one that the strides imply. Each
-// function has a try_ form, which returns a Result.
+// source's metadata, else of the thread's default backend if that keeps metadata, as an arena does,
+// else on the heap. More dimensions than TENON_INLINE_DIMS take another heap block. A view keeps
+// the memory's owner alive, but not the views between itself and the owner. It counts as a borrow:
+// while it lives, the source cannot grow. A view of a handle over a raw TensorImpl* keeps nothing
+// alive. A view has the source's device, read-only flag and dynamism, but never grows, and rank 0
+// is STATIC. The view of a placeholder is a placeholder. A negative dimension counts from the end.
+// The dim order is the source's, renumbered, if the strides still nest in it, else the one that the
+// strides imply. Each function has a try_ form, which returns a Result.
 // Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does
 // not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
@@ -35,7 +35,7 @@ TENON_TEMPLATE_INLINE Error make_shaped_view(const TensorArg& source, const View
   return attach_view(kept.arg, shape.type, shape.offset, made);
 }
 
-/// The view of `source` that has the shape, or the shape's error.
+/// Returns the view of `source` with the shape, or the shape's error.
 template <class Out>
 Out view_of_shape(const char* function, const TensorArg& source, const ViewShape& shape) {
   NewView new_tensor;
@@ -46,8 +46,8 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
 
 }  // namespace detail
 
-// Defines a view of `t` and its try_ form by a call that edits the ViewShape. Functions, not
-// objects as the creators: users' variables named `view` or `slice` would shadow objects.
+// Defines a view of `t` and its try_ form by a call that edits the ViewShape. These are functions,
+// not objects like the creators: users' variables named `view` or `slice` would shadow objects.
 #define TENON_VIEW(name, parameters, edit)                                \
   TENON_TEMPLATE_INLINE Tensor name parameters {                          \
     detail::ViewShape shape(t);                                           \
@@ -63,10 +63,11 @@ Out view_of_shape(const char* function, const TensorArg& source, const ViewShape
 /// A view of the elements in their order, with other sizes. One size may be -1, which is then
 /// computed.
 ///
-/// Never copies. Without sizes: a view of the whole tensor, which shares only the elements; share()
-/// shares the shape too.
-/// Errors: InvalidArgument (another element count; a -1 without a unique answer; a negative size),
-/// NotSupported if the strides do not allow a view with these sizes: reshape() then copies.
+/// Never copies. Without sizes, makes a view of the whole tensor, which shares only the elements;
+/// share() shares the shape too.
+/// Errors: InvalidArgument (another element count; a -1 for which no size or several sizes fit; a
+/// negative size), NotSupported if the strides do not allow a view with these sizes: reshape() then
+/// copies.
 /// Source: at::Tensor::view, at::alias.
 TENON_VIEW(view, (ConstTensorArg t, const Dims& sizes), view(sizes))
 TENON_VIEW(view, (ConstTensorArg t), view())
@@ -74,12 +75,13 @@ TENON_VIEW(view, (ConstTensorArg t), view())
 /// The elements at `index` of a dimension, without that dimension. A negative index counts from the
 /// end.
 ///
-/// Errors: OutOfBounds for the index too.
+/// Errors: OutOfBounds for an index that the dimension does not have.
 /// Source: at::select.
 TENON_VIEW(select, (ConstTensorArg t, int64_t dim, int64_t index), select(dim, index))
 
-/// Every step-th element of a dimension in [start, end); `none` stands for the first index, or for
-/// the size. Negative indices count from the end; a range beyond the size is clamped.
+/// Every step-th element of a dimension in [start, end); `none` stands for the first index as
+/// `start`, and for the size as `end`. Negative indices count from the end; a range beyond the size
+/// is clamped.
 ///
 /// Errors: InvalidArgument unless step >= 1.
 /// Source: at::slice.
@@ -88,7 +90,7 @@ TENON_VIEW(slice,
             int64_t step = 1),
            slice(dim, start.value_or(0), end.value_or(INT64_MAX), step))
 
-/// `length` elements of a dimension, from `start` on, which counts from the end when negative.
+/// `length` elements of a dimension, from `start` on. A negative `start` counts from the end.
 ///
 /// Errors: OutOfBounds unless the range lies within the dimension, InvalidArgument for a negative
 /// length.
@@ -96,12 +98,12 @@ TENON_VIEW(slice,
 TENON_VIEW(narrow, (ConstTensorArg t, int64_t dim, int64_t start, int64_t length),
            narrow(dim, start, length))
 
-/// Exchanges two dimensions. Without arguments transposes a matrix; rank 0 and rank 1 stay as they
-/// are. As in ATen, a tensor of rank 0 counts as rank 1 here, and in movedim(), squeeze(),
-/// flatten() and flip().
+/// Exchanges two dimensions. Without arguments transposes a matrix, and leaves tensors of rank 0
+/// and 1 as they are. As in ATen, a tensor of rank 0 counts as rank 1 here, and in movedim(),
+/// squeeze(), flatten() and flip().
 ///
-/// Errors: InvalidArgument without arguments for a higher rank.
-/// Source: at::transpose; at::t, whose name would hide, or be hidden by, many a variable `t`.
+/// Errors: InvalidArgument for a rank above 2, if no dimensions are given.
+/// Source: at::transpose and at::t. There is no t() here: many variables have that name.
 TENON_VIEW(transpose, (ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 TENON_VIEW(transpose, (ConstTensorArg t), transpose())
 
@@ -114,17 +116,18 @@ TENON_VIEW(permute, (ConstTensorArg t, const detail::DimOrderArg& dims), permute
 /// Dimension source[i] of the tensor becomes dimension destination[i] of the view. The others keep
 /// their order.
 ///
-/// Errors: InvalidArgument for lists of different length, and a dimension that is twice in one.
+/// Errors: InvalidArgument for lists of different length, and for a dimension that occurs twice in
+/// a list.
 /// Source: at::movedim, numpy.moveaxis.
 TENON_VIEW(movedim, (ConstTensorArg t, const Dims& source, const Dims& destination),
            movedim(source, destination))
 TENON_VIEW(movedim, (ConstTensorArg t, int64_t source, int64_t destination),
            movedim({source}, {destination}))
 
-/// The elements whose index in dim2 equals that in dim1 plus `offset`. One dimension, the last,
-/// replaces these two; it is empty if there are no such elements.
+/// The elements whose index in dim2 equals their index in dim1 plus `offset`. In the view, one
+/// dimension at the end replaces these two; its size is 0 if there are no such elements.
 ///
-/// Errors: InvalidArgument if dim1 and dim2 are one dimension.
+/// Errors: InvalidArgument if dim1 and dim2 are the same dimension.
 /// Source: at::diagonal; numpy.diagonal, whose result is read-only.
 TENON_VIEW(diagonal, (ConstTensorArg t, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1),
            diagonal(offset, dim1, dim2))
@@ -144,34 +147,36 @@ TENON_VIEW(unsqueeze, (ConstTensorArg t, int64_t dim), unsqueeze(dim))
 /// keeps a size. New dimensions may be added on the left.
 ///
 /// Errors: InvalidArgument (fewer dimensions; another size for a dimension that is not of size 1; a
-/// negative size, -1 to the left included).
+/// negative size; -1 for a new dimension).
 /// Source: at::Tensor::expand.
 TENON_VIEW(expand, (ConstTensorArg t, const Dims& sizes), expand(sizes))
 
-/// Reverses the order along the dimensions, by negative strides: the last element becomes element
-/// 0.
+/// Reverses the order of the elements along the dimensions, by negative strides: the last element
+/// becomes element 0.
 ///
 /// Errors: InvalidArgument for a dimension that is given twice.
 /// Source: at::flip, which copies since ATen's strides cannot be negative; numpy.flip.
 TENON_VIEW(flip, (ConstTensorArg t, const Dims& dims), flip(dims))
 
-/// Any sizes and strides, zero and negative ones too, from `storage_offset` elements after the
-/// tensor's element 0 on. All lists empty make a view of rank 0.
+/// A view with any sizes and strides, which may be zero or negative. Its element 0 is
+/// `storage_offset` elements after the tensor's element 0. If all lists are empty, the view has
+/// rank 0.
 ///
-/// Errors: OutOfBounds when it would reach beyond the tensor's own elements, InvalidArgument (lists
-/// of different length; a negative size; an overflow).
-/// Source: at::as_strided, whose offset counts from the start of the storage, which also bounds it.
+/// Errors: OutOfBounds if the view would reach beyond the tensor's own elements, InvalidArgument
+/// (lists of different length; a negative size; an overflow).
+/// Source: at::as_strided, whose offset counts from the start of the storage, and whose views may
+/// reach all of the storage.
 TENON_VIEW(as_strided,
            (ConstTensorArg t, const Dims& sizes, const detail::StridesArg& strides,
             int64_t storage_offset = 0),
            as_strided(sizes, strides, storage_offset))
 
-/// The bytes of the elements taken as elements of `type`.
+/// A view of the elements' bytes as elements of `type`.
 ///
-/// For elements of the same size, sizes and strides stay. Otherwise the last dimension must be
-/// contiguous: its size is multiplied by the ratio of the element sizes.
-/// Errors: InvalidType for Undefined, InvalidArgument (element sizes that differ with rank 0 or a
-/// last dimension of another stride than 1; a last dimension or a stride that is not a multiple of
+/// If elements of both types have the same size, sizes and strides stay. Otherwise the last
+/// dimension must be contiguous: its size is multiplied by the ratio of the element sizes.
+/// Errors: InvalidType for Undefined, InvalidArgument (element sizes that differ, if the rank is 0
+/// or the last dimension's stride is not 1; a last dimension or a stride that is not a multiple of
 /// the larger element; data that is not aligned for the type).
 /// Source: at::Tensor::view(dtype), numpy.ndarray.view.
 TENON_VIEW(view_as_type, (ConstTensorArg t, ScalarType type), view_as_type(detail::own_type(type)))
@@ -183,7 +188,7 @@ namespace detail {
 /// The parts of a dimension.
 struct Cut {
   int64_t count;
-  int64_t length;  // of each part but the last; -1: unbind()
+  int64_t length;  // of each part but the last; -1 for unbind()
 };
 /// Computes the cut of a dimension of `size` from the size or count that was `asked` for.
 using CutFunction = Error (*)(int64_t size, int64_t asked, Cut& cut) noexcept;
@@ -265,8 +270,9 @@ TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_split(ConstTensorArg t, in
                                                           &detail::cut_by_length<>, size);
 }
 
-/// split() to `chunks` parts or fewer, of a size that is rounded up: 5 rows make 2, 2 and 1, for 3
-/// chunks and for 4. A dimension of size 0 makes `chunks` parts without elements.
+/// Splits a dimension into `chunks` parts or fewer. The size of a part is rounded up: 5 rows make
+/// parts of 2, 2 and 1 rows for 3 chunks, and for 4. A dimension of size 0 makes `chunks` parts
+/// without elements.
 ///
 /// Errors: InvalidArgument unless chunks >= 1.
 /// Source: at::chunk.
@@ -279,7 +285,7 @@ TENON_TEMPLATE_INLINE Result<std::vector<Tensor>> try_chunk(ConstTensorArg t, in
                                                           &detail::cut_by_count<>, chunks);
 }
 
-/// select() for each index of a dimension.
+/// Returns select() for each index of a dimension.
 ///
 /// Source: at::unbind.
 TENON_TEMPLATE_INLINE std::vector<Tensor> unbind(ConstTensorArg t, int64_t dim = 0) {

@@ -7,19 +7,20 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A view's shape, computed from the source's: each member function edits it as the function of
-/// that name in view.h; call view(), flatten() and as_strided() last. Unusable after an error.
+/// A view's shape, computed from the source's shape. Each member function edits it as the function
+/// of that name in view.h does; call view(), flatten() and as_strided() last. Unusable after an
+/// error.
 ///
 /// The source's extent is checked, so offsets between its elements do not overflow. Strides of
-/// dimensions of size <= 1 are unspecified, and may be wrapped values; the offset of a view without
-/// elements is 0.
+/// dimensions of size <= 1 are unspecified: they may have wrapped around; the offset of a view
+/// without elements is 0.
 class ViewShape {
  public:
   using List = DimArray<int64_t>;
   List sizes;
   List strides;        // in elements of `type`; empty for row-major ones
   List order;          // the dim order; empty for the one that the strides imply
-  int64_t offset = 0;  // from the source's element 0, in elements of `type`
+  int64_t offset = 0;  // from the source's element 0; in elements of `type`
   ScalarType type = ScalarType::Undefined;
   Error error = Error::Ok;  // the first one
 
@@ -58,7 +59,7 @@ class ViewShape {
     start = clamp(start);
     end = clamp(end);
     take(d, start, end > start ? (end - start - 1) / step + 1 : 0);
-    // May overflow only if at most one element is left.
+    // This may overflow only if at most one element is left.
     int64_t stride = 0;
     if (multiply(strides[d], step, stride)) strides[d] = stride;
     return Error::Ok;
@@ -109,7 +110,7 @@ class ViewShape {
     }
     const List old_sizes = sizes;
     const List old_strides = strides;
-    List places;  // where each of the source's dimensions goes in the view
+    List places;  // the view's dimension for each of the source's dimensions
     if (old_sizes.size() != rank() || old_strides.size() != rank() ||
         !places.resize_for_overwrite(rank())) {
       return fail_shape_memory();
@@ -136,7 +137,7 @@ class ViewShape {
     Dims dims;
     if (!dims.resize_for_overwrite(rank())) return fail_shape_memory();
     uint64_t moved = 0;
-    uint64_t taken = 0;  // bits of the view's dimensions that are set
+    uint64_t taken = 0;  // bit d is set if the view's dimension d is taken
     for (size_t i = 0; i < source.size(); ++i) {
       size_t from = 0;
       size_t to = 0;
@@ -144,7 +145,7 @@ class ViewShape {
       TENON_TRY(wrap_once("destination", destination, i, taken, to));
       if (rank() != 0) dims[to] = static_cast<int64_t>(from);
     }
-    size_t next = 0;  // the next dimension that keeps its order
+    size_t next = 0;  // the next dimension of those that keep their order
     for (size_t d = 0; d < rank(); ++d) {
       if ((taken >> d & 1) != 0) continue;
       while ((moved >> next & 1) != 0) ++next;
@@ -237,8 +238,8 @@ class ViewShape {
   }
 
   Error view() const noexcept { return error; }
-  /// If no view can have the sizes, fails, or, unless `needs_copy` is null, sets it and the sizes
-  /// of a row-major copy.
+  /// If no view can have the sizes and `needs_copy` is null, fails. If it is not null, sets
+  /// `*needs_copy`, and the sizes of a row-major copy, instead.
   Error view(const Dims& wanted, bool* needs_copy = nullptr) noexcept {
     Dims made = wanted;
     TENON_TRY(check_dims("sizes", made));
@@ -335,8 +336,8 @@ class ViewShape {
     order.erase(place);
   }
 
-  /// Inserts a dimension of size 1. Its stride is ATen's: the extent of the following dimensions;
-  /// its place in the dim order is dim_order_from_strides()'s.
+  /// Inserts a dimension of size 1. Its stride is the extent of the following dimensions, as in
+  /// ATen; dim_order_from_strides() defines its place in the dim order.
   Error insert(size_t at) noexcept {
     if (rank() == kMaxDims) {
       return fail(Error::InvalidArgument, "sizes has more than ", kMaxDims, " entries");
@@ -368,19 +369,20 @@ class ViewShape {
     return Error::Ok;
   }
 
-  /// Computes strides for the sizes `wanted`, of the same nonzero element count and order.
+  /// Computes strides for the sizes `wanted`, which keep the nonzero element count and the order of
+  /// the elements.
   ///
   /// Consecutive dimensions that step through memory evenly, as a single one would, make a run. A
-  /// wanted dimension may divide a run but not span two, so with the longest possible runs there
-  /// are such strides exactly when each wanted dimension, from the innermost on, divides what is
-  /// left.
-  /// Errors: NotSupported, without a text, when there are none.
+  /// wanted dimension may be a part of a run, but must not span two runs. So, with the longest
+  /// possible runs, there are such strides exactly if each wanted dimension, from the innermost on,
+  /// divides what is left of its run.
+  /// Errors: NotSupported, without a text, if there are no such strides.
   /// Source: at::detail::computeStride.
   Error restride(const Dims& wanted, List& made) const noexcept {
     if (!made.resize_for_overwrite(wanted.size())) return fail_shape_memory();
     size_t left = rank();  // dimensions not in a run yet
     int64_t room = 1;      // elements of the run not covered by wanted dimensions
-    int64_t stride = 1;    // between these elements
+    int64_t stride = 1;    // the stride of these elements
     const auto next_run = [&] {
       while (left > 0 && sizes[left - 1] == 1) --left;
       if (left == 0) return;
@@ -399,7 +401,7 @@ class ViewShape {
       if (room % wanted[d] != 0) return Error::NotSupported;
       made[d] = stride;
       room /= wanted[d];
-      // May overflow once the run is used up: then only dimensions of size 1 have this stride.
+      // This may overflow once the run is used up; then only dimensions of size 1 have this stride.
       static_cast<void>(multiply(stride, wanted[d], stride));
     }
     return Error::Ok;
@@ -441,7 +443,7 @@ class ViewShape {
     return Error::Ok;
   }
 
-  const void* data_ = nullptr;  // the source's
+  const void* data_ = nullptr;  // the source's data
   int64_t numel_ = 0;
 };
 
