@@ -11,27 +11,27 @@
 TENON_BEGIN_NAMESPACE
 
 /// Hands out the caller's buffer from its beginning to its end. Tensors made in the arena keep
-/// their data and their metadata there, and need no heap. Borrowed tensors, views and handles made
-/// with the arena, or in its BackendScope, keep their metadata there.
+/// their data and their metadata there, and need no heap. Borrowed tensors, views and handles that
+/// are made with the arena, or in its BackendScope, keep their metadata in the buffer too.
 ///
 /// A released block is handed out again where it is large enough; released neighbours are merged.
 /// Make long-lived tensors first: short-lived ones between them leave gaps.
 ///
 /// Ownership: borrows the buffer, which must outlive the arena's tensors and the backends that wrap
 /// it: its first bytes hold the arena's state.
-/// Units: bytes. Blocks take multiples of TENON_DATA_ALIGNMENT, 64 or on bare metal 16. A tensor
-/// takes one block for its handle, its metadata and up to 1024 bytes of data; more data takes a
-/// second block.
+/// Units: bytes. Blocks take multiples of TENON_DATA_ALIGNMENT, which is 64, or 16 on bare metal. A
+/// tensor takes one block for its handle, its metadata and up to 1024 bytes of data; more data
+/// takes a second block.
 /// Errors: OutOfMemory when the buffer has no room; the text says how much is left.
-/// Threads: not synchronised. Use and drop tensors with data or metadata here, exports included, on
-/// one thread at a time.
+/// Threads: not synchronised. Tensors with data or metadata in the arena, and their exports, are
+/// used and dropped on one thread at a time.
 /// Cost: a few instructions, and a walk over the free blocks, if there are any.
 /// Source: std::pmr::monotonic_buffer_resource, which frees nothing before release().
 class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
  public:
   /// `arena_buffer` may have any alignment, and may be null if `arena_nbytes` is 0.
-  // A template, so that a program without an arena compiles no MemoryState. GCC then compares the
-  // names here with the program's globals (-Wshadow): hence long ones.
+  // A template, so that a program without an arena compiles no MemoryState. GCC's -Wshadow then
+  // compares the parameters' names with the program's globals: hence long names.
   template <class T = void>
   ArenaBackend(void* arena_buffer, size_t arena_nbytes) noexcept
       : HostMemoryBackend(detail::make_state<detail::MemoryState<T>>(
@@ -44,15 +44,15 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   // Block sizes are rounded up to the alignment, so that blocks are adjacent and the last one is
   // found without a header. Rounding costs half an alignment per block on average; a header would
-  // cost a whole one. With AddressSanitizer all free memory is poisoned, the free list's nodes in
-  // it too: hence TENON_USES_FREE_MEMORY.
+  // cost a whole alignment. AddressSanitizer's poison covers all free memory, and so the nodes of
+  // the free list, which these functions use: hence TENON_USES_FREE_MEMORY.
   TENON_USES_FREE_MEMORY void* allocate(size_t nbytes, size_t alignment) noexcept override {
     // Rounding up a larger size would overflow.
     if (nbytes > capacity()) return fail_no_memory(nbytes, alignment);
     const size_t size = round_up(nbytes);
     for (Hole** at = &holes_; *at != nullptr; at = &(*at)->below) {
       if (size > static_cast<size_t>((*at)->to - begin_of(*at))) continue;
-      char* const p = (*at)->to - size;  // from the block's end: its node stays in place
+      char* const p = (*at)->to - size;  // from the hole's end: its node stays in place
       if ((reinterpret_cast<uintptr_t>(p) & (alignment - 1)) != 0) continue;
       (*at)->to = p;
       if (p == begin_of(*at)) *at = (*at)->below;
@@ -100,7 +100,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   Backend* metadata_backend() noexcept override { return this; }
 
-  /// Checks that the whole buffer is free, as it is when no tensor is alive.
+  /// Checks that no block of the buffer is in use.
   /// Errors: InUse while a block is in use; nothing is changed.
   Error reset() noexcept {
     if (live_ != 0) {
@@ -114,12 +114,12 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   size_t used() const noexcept { return static_cast<size_t>(top_ - first_); }
   /// The peak of used(): the capacity that would have been enough.
   size_t high_water() const noexcept { return static_cast<size_t>(highest_ - first_); }
-  /// Usable bytes: the buffer without the arena's state and the alignment at both ends.
+  /// Usable bytes: the buffer without the arena's state and the padding at both ends.
   size_t capacity() const noexcept { return static_cast<size_t>(end_ - first_); }
 
  private:
-  /// A free block below top_, which starts with this node. The list is sorted by descending
-  /// address; adjacent blocks are merged.
+  /// The node at the start of a free block below top_. The list is sorted by descending address;
+  /// adjacent blocks are merged.
   struct Hole {
     Hole* below;
     char* to;

@@ -11,9 +11,9 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A backend over host memory, whose elements tenon's kernels read and write. A derived class
+/// A backend over host memory: tenon's kernels read and write the elements. A derived class
 /// implements name(), allocate() and deallocate().
-/// Threads: copies call memcpy.
+/// Threads: any for copies, which call memcpy.
 class TENON_EXPORT HostMemoryBackend : public Backend {
  public:
   Device device() const noexcept override { return Device(); }
@@ -35,12 +35,12 @@ class TENON_EXPORT HostMemoryBackend : public Backend {
 };
 
 /// Passes memory, copies of bytes and on_made() on to the backend that it wraps. Element copies and
-/// fills go to base(); init()'s options are the wrapper's. A derived class overrides name(), and
+/// fills go to base(); init() sets options of the wrapper. A derived class overrides name(), and
 /// allocate() and deallocate() as a pair.
 /// Ownership: borrows the wrapped backend, which must outlive the wrapper. If it is destroyed
 /// first, the failure handler is called; dropping the wrapper's tensors is then safe, but leaks
 /// their memory.
-/// Threads: as the wrapped backend allows.
+/// Threads: those that the wrapped backend allows.
 class TENON_EXPORT WrapperBackend : public Backend {
  public:
   Device device() const noexcept override { return inner_.device(); }
@@ -75,7 +75,7 @@ class TENON_EXPORT WrapperBackend : public Backend {
   explicit WrapperBackend(Backend& inner_backend) noexcept : inner_(inner_backend) {
     count_as_wrapper();
   }
-  /// Whether the wrapped backend still exists; for a destructor that gives memory back.
+  /// Whether the wrapped backend still exists; for destructors that return memory to it.
   bool has_inner() const noexcept {
     const detail::BackendState* const state = detail::BackendAccess::state(*this);
     return state == nullptr || state->is_alive();

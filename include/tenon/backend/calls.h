@@ -17,7 +17,7 @@ namespace detail {
 
 /// Hides the thread's last error text during a call, so that a text found after the call was
 /// written by it. put_back() restores the old text after a call that succeeded. If something failed
-/// inside of that call, its text stays the thread's last, but belongs to no later error.
+/// inside that call, its text stays the thread's last text, but no later error uses it.
 class ErrorTextGuard {
  public:
   ErrorTextGuard() noexcept : first_(last_error().text[0]) { last_error().text[0] = '\0'; }
@@ -34,8 +34,8 @@ class ErrorTextGuard {
   char first_;
 };
 
-/// Restores the thread's last error at its end. For destructors: they run before the caller takes
-/// the error.
+/// Saves the thread's last error, and restores it when destroyed. For destructors, which run before
+/// the caller reads the error.
 class KeepLastError {
  public:
   KeepLastError() noexcept : error_(last_error().error), is_taken_(last_error().is_taken) {
@@ -83,8 +83,8 @@ Error catch_errors(const Call& call) noexcept {
 #endif
 }
 
-/// Calls foreign code, or code that may throw. On failure the thread's text is what that code left,
-/// else the error's name.
+/// Calls foreign code, or code that may throw. On failure the thread's text is the text that the
+/// code set, or the error's name if it set none.
 template <class Call>
 Error call_safely(const Call& call) noexcept {
   const ErrorTextGuard text;
@@ -94,8 +94,8 @@ Error call_safely(const Call& call) noexcept {
   return error;
 }
 
-/// Calls a function that uses operator new. False if it threw std::bad_alloc. With TENON_HEAP=0
-/// always false, without the call. Keeps the thread's last text.
+/// Calls a function that uses operator new. Returns false if the function threw std::bad_alloc.
+/// With TENON_HEAP=0 it returns false without the call. Keeps the thread's last text.
 template <class Call>
 bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #if !TENON_HEAP
@@ -114,8 +114,8 @@ bool has_memory_for([[maybe_unused]] const Call& call) noexcept {
 #endif
 }
 
-/// Calls a function of the backend. Errors name the backend and the operation, except an optional
-/// function's NotSupported.
+/// Calls a function of the backend. The texts of errors name the backend and the operation, but for
+/// NotSupported from an optional function.
 template <class Call>
 Error call_backend(Backend& backend, const char* operation, const Call& call,
                    bool is_optional = false) noexcept {
@@ -128,7 +128,8 @@ Error call_backend(Backend& backend, const char* operation, const Call& call,
   return error;
 }
 
-/// Calls an optional function. False when the backend does not have it; else `error` is the result.
+/// Calls an optional function. Returns false if the backend does not support it; else `error` is
+/// the function's result.
 template <class Call>
 bool call_optional(Backend& backend, const char* operation, Error& error,
                    const Call& call) noexcept {
@@ -163,7 +164,8 @@ inline Error fail_stateless(Backend& backend, size_t nbytes) noexcept {
 
 // --- The state of a backend ---------------------------------------------------------------------
 
-/// The state of a backend, after learn(); null for the host's heap, and if its allocation failed.
+/// The state of a backend, after learn(); null for the host's heap, and if the state's allocation
+/// failed.
 inline BackendState* state_of(Backend& backend) noexcept {
   BackendState* const state = BackendAccess::state(backend);
   if (state != nullptr) state->learn();
@@ -180,8 +182,8 @@ template <class T>
 struct MemoryState : BackendState {
   void learn() noexcept override {
     if (is_known.get() || !is_alive()) return;
-    // Without the lock: these functions may make a tensor in the backend, which calls learn()
-    // again.
+    // Called without the lock: these functions may make a tensor in the backend, which calls
+    // learn() again.
     const Device new_device = backend->device();
     const bool new_opaque = backend->is_opaque();
     Backend& new_base = backend->base();
@@ -228,7 +230,7 @@ struct MemoryState : BackendState {
   Error check_pointer(const void*, ScalarType, const Layout&) noexcept override {
     return Error::Ok;
   }
-  // Not reached: this memory is filled and copied by the host.
+  // Never called: the host fills and copies this memory.
   Error fill(void*, ScalarType, const Layout&, int64_t, const char*, const FillByBackend&,
              const FillByHost&) noexcept override {
     return Error::NotSupported;

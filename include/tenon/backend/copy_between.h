@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CopyingState: copies where the host cannot access one or both memories, by a backend or through
-// host memory. CopyingState::copy() lists the cases in order.
+// CopyingState: copies elements where the host cannot access one or both memories. A backend copies
+// them, or they go through host memory. CopyingState::copy() lists the cases in order.
 #pragma once
 
 #include "tenon/backend/calls.h"
@@ -58,8 +58,8 @@ TENON_TEMPLATE_INLINE Error copy_bytes_between(Backend* dst_backend, void* dst,
 /// Stages one side of a plan, source or destination, in host memory.
 class HostSide {
  public:
-  /// Replaces one side by host memory. Fetches a source's elements; of a destination with gaps the
-  /// whole range, since store() writes the gaps too. The caller then finishes the plan.
+  /// Replaces one side by host memory. Fetches the elements of a source, and the whole range of a
+  /// destination with gaps, since store() writes the gaps too. The caller then finishes the plan.
   TENON_TEMPLATE_INLINE Error begin(ElementPlan& plan, bool is_source, Backend& backend) noexcept {
     backend_ = &backend;
     const auto stride = is_source ? &ElementPlan::Dim::src_stride : &ElementPlan::Dim::dst_stride;
@@ -189,8 +189,8 @@ class HostElements {
   Layout layout_;
 };
 
-/// The state of a backend that is not plain host memory. A template, so that including it compiles
-/// nothing. tenon::compiled has it, see compiled.h.
+/// The state of a backend that is not plain host memory. A template, so that a program that only
+/// includes it compiles no code. tenon::compiled contains that code, see compiled.h.
 template <class T>
 struct CopyingState final : MemoryState<T> {
   using BackendState::backend;
@@ -201,16 +201,16 @@ struct CopyingState final : MemoryState<T> {
   CopyingState() noexcept { this->may_fill = true; }
 
   /// Copies elements between locations that may overlap, at least one in a backend's memory. The
-  /// first case that applies:
+  /// first case that applies; after NotSupported, the next one:
   ///
   ///     no elements                                 nothing
   ///     overlapping in one backend's memory         through the host
   ///     one dense block, from or to the host        copy_from_host(), copy_to_host()
   ///     one dense block, in one backend's memory    copy_within()
-  ///     between two backends                        copy_between() of the destination's, or of
-  ///                                                 the source's, if one of them does it
-  ///     in one's memory, or of different devices    copy() of the destination's backend, or of the
-  ///                                                 source's, if one of them does it
+  ///     between two backends                        copy_between() of the destination's backend,
+  ///                                                 then of the source's
+  ///     within one backend, or between devices      copy() of the destination's backend, then of
+  ///                                                 the source's
   ///     one dense block, between two backends       through the host, in pieces
   ///     otherwise                                   through the host
   Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
@@ -228,7 +228,7 @@ struct CopyingState final : MemoryState<T> {
     const bool is_hidden = are_two && (to.view.device.is_cpu() || from.view.device.is_cpu());
     const bool may_copy = is_one || (to.view.device != from.view.device && !is_hidden);
     if (are_two || (!is_block && may_copy)) {
-      // Copies of the lists: a backend that returns NotSupported may have resized a tensor before.
+      // Copies of the lists: a backend may resize a tensor before it returns NotSupported.
       ViewWithLists lists[2];
       TENON_TRY(broadcast_to(to.view.sizes, from.view, lists[1]));
       TensorView out = to.view;
@@ -294,7 +294,7 @@ struct CopyingState final : MemoryState<T> {
     const size_t size = elementSize(type);
     const size_t below = (uintptr_t{0} - static_cast<uintptr_t>(layout.offsets.min)) * size;
     const size_t nbytes = below + static_cast<uintptr_t>(layout.offsets.max + 1) * size;
-    // As integers: the memory may not exist yet.
+    // Compared as integers: the memory may not exist.
     const auto address = reinterpret_cast<uintptr_t>(data);
     if (below > address || nbytes > UINTPTR_MAX - (address - below)) {
       return fail(Error::InvalidArgument, "sizes ", layout.sizes(), " and strides ",
@@ -308,7 +308,7 @@ struct CopyingState final : MemoryState<T> {
   }
 };
 
-/// Calls CopyingState::copy(), linked only by programs with such a backend.
+/// Calls CopyingState::copy(), which only programs with such a backend link.
 TENON_TEMPLATE_INLINE Error copy_by_backend(const MemoryLocation& to, const MemoryLocation& from,
                                             CastMode mode, CastFunction cast) noexcept {
   BackendState& state = *(to.backend != nullptr ? to : from).state;
@@ -346,8 +346,8 @@ TENON_TEMPLATE_INLINE void copy_from_dim(const TensorView& dst, const TensorView
     copy_from_dim(dst, src, d + 1, to + i * dst_step, from + i * src_step);
   }
 }
-/// copy() between elements of one type and equal sizes, without the plan's 2.9 KB on bare metal,
-/// where a module that copies its output is to fit 14 KB.
+/// copy() between elements of one type and equal sizes, on bare metal without the plan's 2.9 KB of
+/// code: a program with a module that copies its output has to fit into 14 KB.
 TENON_TEMPLATE_INLINE Error copy_alike(const MemoryLocation& to,
                                        const MemoryLocation& from) noexcept {
   if (to.backend != nullptr || from.backend != nullptr) {

@@ -16,40 +16,42 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The memory of a CUDA device. Work goes to one stream, or to those of StreamScopes.
+/// The memory of a CUDA device. Work goes to the backend's own stream, or to the stream of the
+/// thread's innermost StreamScope.
 ///
 /// A copy to the host waits until it is done. A copy from pageable memory waits until CUDA has read
-/// it, from pinned or managed memory until the stream has done it. synchronize() waits, and so do
-/// allocations and releases with CudaAllocator::Malloc. Everything else is enqueued without
-/// waiting: copies within and between devices, fills, allocations and releases from the pool, and
-/// the ordering of streams.
+/// that memory; a copy from pinned or managed memory waits until the stream has done the copy.
+/// synchronize() waits, and so do allocations and releases with CudaAllocator::Malloc. Everything
+/// else is enqueued without waiting: copies within and between devices, fills, allocations and
+/// releases from the pool, and the ordering of streams.
 ///
 /// While a graph is captured, waiting calls, copies from the host and pool allocations are errors;
-/// everything else may be captured. Blocks released meanwhile, by any thread, are freed by the
-/// first allocation, release, synchronize() or trim() after the capture.
+/// everything else may be captured. Blocks that any thread releases during a capture are freed by
+/// the first allocation, release, synchronize() or trim() after it.
 ///
 /// Ownership: the backend outlives its tensors; a borrowed stream outlives the backend.
-/// Errors: CUDA's, with its call, name and text: OutOfMemory; InvalidArgument if CUDA calls a value
-/// invalid; InvalidState when the runtime or device is gone; else AccessFailed. A block that cannot
-/// be freed is reported to the failure handler, once per CUDA error code, unless the program ends.
+/// Errors: CUDA's, with the call, and the error's name and text: OutOfMemory; InvalidArgument if
+/// CUDA calls a value invalid; InvalidState when the runtime or device is gone; else AccessFailed.
+/// A block that cannot be freed is reported to the failure handler, once per CUDA error code,
+/// unless the program ends.
 /// Threads: any.
 /// Source: rmm::mr::cuda_async_memory_resource; c10::cuda::CUDACachingAllocator's record_stream.
 class TENON_EXPORT CudaBackend : public DeviceBackend {
  public:
-  /// With its own stream, which is ordered with the legacy default stream.
+  /// Makes the backend's stream, which CUDA orders with the legacy default stream.
   /// Errors: those of the class.
   explicit CudaBackend(int device = 0, const CudaOptions& options = {})
       : CudaBackend(options, device) {
     detail::raise_if("CudaBackend", open(nullptr, options));
   }
-  /// With the caller's stream; null is the legacy default stream.
+  /// Uses the caller's stream; null is the legacy default stream.
   /// Errors: InvalidArgument for cudaStreamPerThread, which is another stream in each thread, and
   /// for a stream of another device; those of the class.
   CudaBackend(int device, cudaStream_t stream, const CudaOptions& options = {})
       : CudaBackend(options, device) {
     detail::raise_if("CudaBackend", open(stream == nullptr ? cudaStreamLegacy : stream, options));
   }
-  /// Work that was enqueued still runs.
+  /// Work that was enqueued before still runs.
   ~CudaBackend() override = default;
 
   const char* name() const noexcept override { return "cuda"; }
@@ -59,13 +61,14 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   /// The stream for the calling thread's next work.
   cudaStream_t stream() const noexcept { return streams_.current(); }
 
-  /// Malloc where the device has no pools.
+  /// The allocator in use: always Malloc if the device has no pools.
   CudaAllocator allocator() const noexcept { return memory_.allocator(); }
-  /// Returns what the pool keeps beyond `keep` bytes to the device, for other allocators:
-  /// cudaMemPoolTrimTo. Waits for the streams: only then does CUDA know blocks to be free.
+  /// Returns free memory of the pool to the device, for other allocators, until the pool has no
+  /// more than `keep` bytes: cudaMemPoolTrimTo. Waits for the streams first: until then CUDA counts
+  /// released blocks as in use.
   Error trim(size_t keep = 0) noexcept { return memory_.trim(keep); }
 
-  /// Alignments up to 256.
+  /// `alignment` is at most 256 bytes.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     return detail::check_cuda_alignment(alignment) ? memory_.allocate(nbytes) : nullptr;
   }
@@ -86,7 +89,8 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     return streams_.synchronize();
   }
 
-  /// One CUDA call for blocks, rows and slices of rows; one kernel for other copies in the device.
+  /// Makes one CUDA call for a block, rows or slices of rows; starts one kernel for other copies
+  /// within the device.
   Error copy(const TensorView& dst, const TensorView& src, CastMode mode) override {
     const bool to_host = dst.device.is_host_accessible();
     const bool from_host = src.device.is_host_accessible();
@@ -110,7 +114,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
   Error constant(const TensorView& out, const void* element) override {
     static constexpr int64_t kZeros[kMaxDims] = {};
-    TensorView same = out;  // all strides 0: one element
+    TensorView same = out;  // all strides are 0: each element is the first one
     same.strides = {kZeros, out.sizes.size()};
     const StridedCopy fill = strided_copy(out, same);
     if (fill.count == 0) return Error::Ok;
@@ -120,7 +124,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     }
     return launch([&](cudaStream_t s) { return kernels_->fill(fill, element, s); });
   }
-  // The following need kernels.
+  // The following functions need kernels.
   Error eye(const TensorView& out) override {
     return launch([&](cudaStream_t s) { return kernels_->eye(out, s); });
   }
@@ -148,12 +152,12 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   }
 
   int64_t stream_number() const noexcept override { return reinterpret_cast<int64_t>(stream()); }
-  /// In a capture only the calling thread's stream is ordered.
+  /// If the calling thread's stream is captured, orders only that stream.
   Error order_before(int64_t number) override {
     TENON_TRY(check_number(number));
     return streams_.order_before(reinterpret_cast<cudaStream_t>(number), streams_);
   }
-  /// In a capture, as order_before().
+  /// If the calling thread's stream is captured, orders only that stream.
   /// Source: torch.cuda.Stream.wait_stream.
   Error order_after(int64_t number) override {
     TENON_TRY(check_number(number));
@@ -168,8 +172,8 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
     return check_byte(static_cast<const char*>(lowest) + nbytes - 1, "ends");
   }
 
-  /// Within this device, or between two by peer copies, which need no peer access. NotSupported
-  /// where CUDA refuses them; tenon then copies through the host.
+  /// Copies within this device, or between two devices by peer copies, which need no peer access.
+  /// NotSupported if CUDA refuses peer copies; tenon then copies through the host.
   Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
                      Backend& other) override {
     if (detail::BackendAccess::kind(other) != detail::BackendKind::Cuda) {
@@ -200,7 +204,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
  private:
   friend class StreamScope;
 
-  /// Shorter rows are for a kernel: CUDA copies row by row.
+  /// Rows of fewer bytes are left to a kernel: CUDA copies row by row.
   static constexpr size_t kShortRow = 64;
 
   CudaBackend(const CudaOptions& options, int device)
@@ -242,7 +246,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                                   [&] { return cudaPointerGetAttributes(&found, address); });
   }
   /// cudaMemcpyAsync has read pageable memory when it returns, unless the device reads it directly.
-  /// In a capture it would be read when the graph runs.
+  /// In a capture CUDA would read the memory only when the graph runs.
   Error check_source(const void* src, cudaStream_t to, bool& waits) const noexcept {
     bool is_captured = false;
     TENON_TRY(streams_.find_capture(to, is_captured));
@@ -273,7 +277,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                         found.type == cudaMemoryTypeHost ? " in pinned memory of the host"
                                                          : " where CUDA knows no memory");
   }
-  /// Fills that repeat one byte; NotSupported for more dimensions than rows.
+  /// Fills with elements whose bytes are all `byte`. NotSupported for more dimensions than rows.
   Error fill_bytes(const StridedCopy& fill, int byte) noexcept {
     size_t rank = fill.rank;
     size_t width = fill.nbytes;
@@ -302,7 +306,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
                const Generator::State& start) noexcept {
     return launch([&](cudaStream_t s) { return kernels_->random(out, plan, start, s); });
   }
-  /// NotSupported without kernels, or by the kernel.
+  /// Starts a kernel. NotSupported without kernels, or if the kernel refuses the elements.
   template <class Start>
   Error launch(const Start& start) noexcept {
     if (kernels_ == nullptr) return Error::NotSupported;
@@ -319,7 +323,7 @@ class TENON_EXPORT CudaBackend : public DeviceBackend {
   static Error check_number(int64_t number) noexcept {
     return number > 0 ? Error::Ok
                       : detail::fail(Error::InvalidArgument, "stream ", number,
-                                     " is none; expected 1, 2 or a handle");
+                                     " does not exist; expected 1, 2 or a handle");
   }
 
   Device device_;

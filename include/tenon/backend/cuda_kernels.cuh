@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // CUDA kernels for work that CUDA has no functions for: CudaBackend's casts, strided copies and
-// creators on the device. A program compiles one .cu file with this header and gives
+// creators on the device. A program compiles one .cu file with this header and passes
 // &cuda_kernels() to its backends, see docs/cuda.md.
 //
-// The elements must equal the host's, bit for bit, whatever nvcc is told about contraction and
-// precision (no GPU has shown this yet); with -ftz=true, which is a part of -use_fast_math,
-// subnormal floats are zeros.
+// The elements must equal the host's, bit for bit, whatever nvcc's options for contraction and
+// precision are (this was not yet checked on a GPU). With -ftz=true, which -use_fast_math includes,
+// subnormal floats become zeros.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,7 +36,8 @@ cudaError_t with_unit(int64_t unit, const F& f) {
   }
 }
 
-/// Whether a view's elements, of complex ones the parts, are aligned as their type is.
+/// Whether a view's elements are aligned for their type; complex elements for the type of their
+/// parts.
 inline bool is_element_aligned(const void* data, ScalarType type) noexcept {
   return is_aligned(data, elementSize(part_type_of(type)));
 }
@@ -61,7 +62,7 @@ inline cudaError_t fill_on_device(const StridedCopy& out, const void* element,
                                   cudaStream_t stream) {
   if (out.count == 0) return cudaSuccess;
   const auto nbytes = static_cast<int64_t>(out.nbytes);
-  // Elements that lie one after the other are filled as wider ones.
+  // Adjacent elements are filled as fewer, wider elements.
   StridedCopy wide = out;
   const bool has_rows = wide.rank > 0 && wide.dims[wide.rank - 1].dst_stride == nbytes;
   if (has_rows) wide.nbytes *= static_cast<size_t>(wide.dims[--wide.rank].size);

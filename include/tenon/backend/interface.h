@@ -35,7 +35,7 @@ struct BackendOption {
 };
 
 /// A list of options: `backend.init({{"limit", 1 << 20}, {"mode", "eager"}})`.
-/// Ownership: copies the options into a std::vector, and throws what that throws.
+/// Ownership: copies the options into a std::vector, which may throw std::bad_alloc.
 class BackendOptions {
  public:
   /// The options of a list.
@@ -105,30 +105,30 @@ enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
 
 /// A tensor that a creator has made; its pointers are valid during the call.
 struct MadeTensor {
-  void* data;                 ///< element 0; null without elements
+  void* data;                 ///< element 0; null if there are no elements
   ScalarType type;            ///< the dtype
   ArrayRef<int64_t> sizes;    ///< one for each dimension
   ArrayRef<int64_t> strides;  ///< in elements
-  const char* function;       ///< that made it, "zeros"
+  const char* function;       ///< the creator's name, "zeros"
 };
 
 /// Where memory comes from and how bytes move: derive from it for an accelerator, an arena, a pool.
 ///
-/// An address may be a handle, if address + n addresses the byte n bytes on: a view's data is the
-/// address of its element 0. tenon itself reads and writes the memory if the host reads memory of
-/// device() and is_opaque() is false.
+/// An address may be a handle instead of a pointer, but address + n must stand for the byte n bytes
+/// further: a view's data is the address of its element 0. tenon reads and writes the memory itself
+/// if is_opaque() is false and the host can read memory of device().
 ///
 /// The nine pure functions are enough. tenon calls the optional functions first. If one returns
-/// NotSupported, as the defaults do, it must have changed nothing; tenon then uses the nine and
-/// host memory. A backend that was compiled before an optional function was added returns
-/// NotSupported too.
+/// NotSupported, as the defaults do, it must have changed nothing; tenon then does the work with
+/// the nine and host memory. A backend that was compiled before an optional function was added
+/// returns NotSupported too.
 ///
 /// Ownership: a backend outlives the tensors in its memory. If it is destroyed before them, the
 /// failure handler is called; dropping them later is safe, but leaks their memory.
 /// Errors: functions return an Error, and may leave a text with set_error(). Exceptions become
 /// errors.
-/// Threads: tenon calls a backend from any thread on which tensors of it are used or dropped,
-/// several at once where the program does that.
+/// Threads: tenon calls a backend on each thread on which the program uses or drops the backend's
+/// tensors, on several at once if the program does so.
 /// Source: Nx.Backend's callbacks that move data; rmm::mr::device_memory_resource.
 class TENON_EXPORT Backend {
  public:
@@ -136,16 +136,18 @@ class TENON_EXPORT Backend {
   Backend& operator=(const Backend&) = delete;
   inline virtual ~Backend();  // GCC emits the vtable in each file without this "inline"
 
-  /// "opencl": for messages. Valid as long as the backend.
+  /// The name in messages, "opencl". The text is valid as long as the backend.
   virtual const char* name() const noexcept = 0;
-  /// Where its memory is. Never changes.
+  /// The device of the memory. Never changes.
   virtual Device device() const noexcept = 0;
   /// Whether the memory can only be reached through the backend.
   virtual bool is_opaque() const noexcept = 0;
 
-  /// `nbytes` > 0 bytes at a multiple of `alignment`, a power of two; nullptr when it cannot.
+  /// Allocates `nbytes` > 0 bytes at a multiple of `alignment`, a power of two. Returns nullptr on
+  /// failure.
   virtual void* allocate(size_t nbytes, size_t alignment) noexcept = 0;
-  /// Releases memory of allocate(nbytes, …), on the thread that drops the last tensor.
+  /// Releases memory that allocate(nbytes, …) returned. Called on the thread that drops the
+  /// memory's last tensor.
   virtual void deallocate(void* p, size_t nbytes) noexcept = 0;
 
   /// Copies bytes from host memory, which the caller may change or free when this returns.
@@ -160,7 +162,7 @@ class TENON_EXPORT Backend {
 
   // --- Optional functions ---
 
-  /// Sets options. The default knows none.
+  /// Sets options. The default implementation knows no option.
   /// Errors: InvalidArgument for a name or a value that the backend does not know; nothing is
   /// changed.
   virtual Error init(const BackendOptions& options) { return options.check_names({}); }
@@ -172,8 +174,8 @@ class TENON_EXPORT Backend {
   virtual Error copy(const TensorView& /*dst*/, const TensorView& /*src*/, CastMode /*mode*/) {
     return Error::NotSupported;
   }
-  // The creators' functions. If the host can read the memory, the elements are written when they
-  // return.
+  // The functions of creators. If the host can read the memory, the elements have been written when
+  // they return.
 
   /// Writes one element, given in host memory, to all of `out`.
   virtual Error constant(const TensorView& /*out*/, const void* /*element*/) {
@@ -181,11 +183,11 @@ class TENON_EXPORT Backend {
   }
   /// Writes ones to the main diagonal of a matrix, zeros elsewhere.
   virtual Error eye(const TensorView& /*out*/) { return Error::NotSupported; }
-  /// Writes each element's index along an axis, or without one its row-major index.
+  /// Writes each element's index along an axis; without an axis, its row-major index.
   virtual Error iota(const TensorView& /*out*/, OptionalIndex /*axis*/) {
     return Error::NotSupported;
   }
-  /// Writes `nbytes` bytes: row-major elements, little-endian.
+  /// Writes the elements that `nbytes` bytes hold: row-major, little-endian.
   virtual Error from_binary(const TensorView& /*out*/, const void* /*bytes*/, size_t /*nbytes*/) {
     return Error::NotSupported;
   }
@@ -193,8 +195,8 @@ class TENON_EXPORT Backend {
   virtual Error to_binary(const TensorView& /*in*/, int64_t /*count*/, void* /*bytes*/) {
     return Error::NotSupported;
   }
-  /// Writes random values, uniform in [min, max). Row-major element i gets the host's value of
-  /// element start.offset + i of start.seed, see docs/random.md.
+  /// Writes random values, uniform in [min, max). Element i in row-major order gets the value that
+  /// the host computes for element start.offset + i with start.seed, see docs/random.md.
   virtual Error random_uniform(const TensorView& /*out*/, double /*min*/, double /*max*/,
                                const Generator::State& /*start*/) {
     return Error::NotSupported;
@@ -215,15 +217,16 @@ class TENON_EXPORT Backend {
   }
 
   /// The backend that owns the memory: itself, or the innermost backend of a wrapper. tenon calls
-  /// base() to copy and to fill. Never changes.
+  /// base()'s functions to copy and to fill. Never changes.
   virtual Backend& base() noexcept { return *this; }
   /// This backend, or the one it wraps, as a DeviceBackend; null if neither is one.
   virtual DeviceBackend* as_device() noexcept { return nullptr; }
-  /// The backend whose memory holds the metadata of its tensors, so that they need no heap: this
-  /// one or one that it wraps. Borrowed tensors and views made with it keep their metadata there
-  /// too. Null for the heap. In ATen mode only modules use it.
+  /// The backend in whose memory this backend's tensors keep their metadata, so that they need no
+  /// heap: this backend, or one that it wraps. Borrowed tensors and views that are made with this
+  /// backend keep their metadata there too. Null: the metadata is on the heap. In ATen mode only
+  /// modules use that memory.
   virtual Backend* metadata_backend() noexcept { return nullptr; }
-  /// Called for each tensor made in its memory. For bookkeeping.
+  /// Called for each tensor that is made in this backend's memory. For bookkeeping.
   virtual void on_made(const MadeTensor&) noexcept {}
 
   /// The memory blocks of this backend that tensors hold, for data and for metadata.
@@ -239,8 +242,8 @@ class TENON_EXPORT Backend {
   template <class T = void>
   Backend() noexcept : Backend(detail::make_state<detail::CopyingState<T>>()) {}
   /// Without the heap: `place` is memory for a detail::BackendState, and outlives the backend's
-  /// tensors and wrappers. If it is null, the backend cannot make tensors. With `one_thread` all
-  /// its tensors are made, used and dropped on one thread at a time.
+  /// tensors and wrappers. If it is null, the backend cannot make tensors. If `one_thread` is true,
+  /// all tensors of the backend must be made, used and dropped on one thread at a time.
   template <class T = void>
   Backend(void* place, bool one_thread) noexcept
       : Backend(detail::make_state<detail::CopyingState<T>>(place, one_thread)) {}
@@ -264,7 +267,7 @@ class TENON_EXPORT Backend {
 
   detail::BackendState* state_ = nullptr;
   Backend* next_ = nullptr;   // in the registry
-  Device registered_device_;  // kept: device() of a dying backend cannot be called
+  Device registered_device_;  // stored: ~Backend() cannot call device()
   detail::BackendKind kind_ = {};
 };
 
@@ -290,13 +293,13 @@ struct BackendAccess {
   static Backend*& next(Backend& backend) noexcept { return backend.next_; }
   static Device& registered_device(Backend& backend) noexcept { return backend.registered_device_; }
   static BackendKind& kind(Backend& backend) noexcept { return backend.kind_; }
-  /// Whether it is the host's heap.
+  /// Whether the backend is the host's heap.
   static bool is_host_heap(const Backend& backend) noexcept {
     return backend.kind_ == BackendKind::HostHeap;
   }
 };
 
-/// Takes a backend out of the registry. False when it is not there.
+/// Removes a backend from the registry. Returns false if it is not registered.
 inline bool remove_from_registry(Backend& backend) noexcept {
   BackendRegistry& registry = backend_registry();
   const LockGuard<SpinLock> guard(registry.lock);
@@ -319,7 +322,7 @@ inline Backend::~Backend() {
   }
   if (state_->wrappers.any()) {
     detail::report(Error::InUse, "backend ", static_cast<const char*>(state_->name),
-                   " was destroyed before one that wraps it");
+                   " was destroyed before a backend that wraps it");
   }
   if (detail::BackendState* const inner = std::exchange(state_->inner, nullptr)) {
     inner->wrappers.remove();
@@ -343,17 +346,17 @@ class TENON_EXPORT DeviceBackend : public Backend {
   virtual Error order_before(int64_t stream) = 0;
   /// Makes this backend's later work wait for all that was enqueued on `stream`.
   virtual Error order_after(int64_t stream) = 0;
-  /// Makes later work on each of its streams wait for all work enqueued on the others. Called by
-  /// PoolBackend before it reuses a block.
+  /// Makes later work on each stream of this backend wait for all work enqueued on the others.
+  /// PoolBackend calls it before it reuses a block.
   virtual Error join_streams() noexcept = 0;
 
-  /// Checks that a pointer is to memory of device(): `nbytes` > 0 bytes from the lowest element.
-  /// Errors: InvalidArgument where it is not.
+  /// Checks that `nbytes` > 0 bytes from the lowest element on are memory of device().
+  /// Errors: InvalidArgument if they are not.
   virtual Error check_memory(const void* lowest, size_t nbytes) = 0;
 
-  /// As copy(), with one view in this backend's memory and one in `other`'s. Later work of both
-  /// waits for the copy. tenon asks the destination's backend first, then the source's.
-  /// NotSupported for a kind of backend that this one does not know.
+  /// As copy(), between a view in this backend's memory and a view in `other`'s. Later work of both
+  /// backends waits for the copy. tenon asks the destination's backend first, then the source's.
+  /// Returns NotSupported if this backend does not know `other`'s kind of backend.
   virtual Error copy_between(const TensorView& dst, const TensorView& src, CastMode mode,
                              Backend& other) = 0;
 

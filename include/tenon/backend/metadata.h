@@ -13,9 +13,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The word before each metadata block is its origin, since operator delete gets only an address.
-/// It is null for the heap; a BackendState*, with the block's size in the word before; or a Seat*
-/// plus one, if a tensor and its first handle share the block.
+/// The word before each metadata block is the block's origin, since operator delete gets only an
+/// address. The origin is null for the heap; a BackendState*, after a word with the block's size;
+/// or a Seat* plus one, if a tensor and its first handle share the block.
 inline constexpr size_t kMetadataHeader = 8;
 struct BlockHeader {
   size_t nbytes;
@@ -26,9 +26,9 @@ static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
 
 void release_metadata(void* p) noexcept;
 
-/// The start of a tensor's block: room for one TensorPtr's Tensor, so that both take one
-/// allocation. The TensorImpl follows, in its shared_ptr's node. The last of the two frees the
-/// block. The Tensor may outlive the impl, since it may be assigned another one.
+/// The start of a tensor's block: room for the Tensor of its first TensorPtr, so that both take one
+/// allocation. The TensorImpl follows, in its shared_ptr's node. The one that is destroyed last
+/// frees the block: the Tensor outlives the TensorImpl if another tensor was assigned to it.
 struct alignas(kMetadataHeader) Seat {
   AtomicCount holders{kNode};
   uintptr_t handle_origin;
@@ -45,7 +45,7 @@ struct alignas(kMetadataHeader) Seat {
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
 
-  /// The seat of a metadata block that has one, else null.
+  /// The seat of a metadata block; null if the block has no seat.
   static Seat* of(const void* piece) noexcept {
     uintptr_t origin = 0;
     std::memcpy(&origin, static_cast<const char*>(piece) - sizeof origin, sizeof origin);
@@ -54,7 +54,8 @@ struct alignas(kMetadataHeader) Seat {
   }
   /// Drops one user of the block.
   void leave() noexcept {
-    // With one user left no other thread counts: the seat of a dead tensor is not taken again.
+    // If one user is left, no other thread changes the count: the seat of a dead tensor is not
+    // taken again.
     if (holders.get() == 1 || holders.remove() == 0) release_metadata(this);
   }
 };
@@ -68,8 +69,8 @@ TENON_TEMPLATE_INLINE TENON_NOINLINE void release_elsewhere(void* p) noexcept {
   release_to(*header->metadata_backend, header, header->nbytes);
 }
 
-/// Allocates metadata, on the heap if `metadata_backend` is null. Null, with an error text, when
-/// out of memory.
+/// Allocates metadata, on the heap if `metadata_backend` is null. Returns null, and sets an error
+/// text, if memory runs out.
 inline void* allocate_metadata(size_t nbytes, BackendState* metadata_backend) noexcept {
   if (metadata_backend != nullptr) return metadata_backend->allocate_metadata(nbytes);
   auto* const block = static_cast<char*>(heap_allocate(kMetadataHeader + nbytes));

@@ -25,12 +25,12 @@ TENON_BEGIN_NAMESPACE
 /// Memory from any std::pmr::memory_resource.
 /// Ownership: borrows the resource, which outlives the tensors in its memory.
 /// Errors: InvalidArgument for a null resource. Exceptions of the resource become OutOfMemory.
-/// Threads: as the resource's; std::pmr's monotonic and unsynchronized resources allow one thread
-/// at a time, also for dropping tensors.
+/// Threads: those that the resource allows. std::pmr's monotonic and unsynchronized resources allow
+/// one thread at a time to make and drop tensors.
 /// Source: std::pmr::polymorphic_allocator.
 class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
  public:
-  /// A backend over a resource, by default that of the program.
+  /// A backend over a resource, by default the program's default resource.
   explicit PmrBackend(std::pmr::memory_resource* resource = std::pmr::get_default_resource())
       : HostMemoryBackend(detail::make_state<detail::MemoryState<void>>()), resource_(resource) {
     TENON_CHECK(resource != nullptr, Error::InvalidArgument,
@@ -39,9 +39,9 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
 
   const char* name() const noexcept override { return "pmr"; }
 
-  // Always one alignment, since deallocate() must pass the allocation's and does not know it. The
-  // size is a multiple of it: libstdc++'s pools round 70 bytes up to a block of 80, which is then
-  // not aligned.
+  // Always the same alignment: deallocate() has to pass the alignment of the allocation, which it
+  // does not know. The size is a multiple of the alignment: libstdc++'s pools round 70 bytes up to
+  // a block of 80 bytes, which would not be aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (alignment > detail::kDataAlignment || nbytes > kLargest) {
       static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend gives up to ", kLargest,
@@ -59,7 +59,7 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
     resource_->deallocate(p, detail::align_up(nbytes), detail::kDataAlignment);
   }
 
-  /// The resource that was given.
+  /// The resource that the constructor was given.
   std::pmr::memory_resource* resource() const noexcept { return resource_; }
 
  private:

@@ -20,8 +20,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The size that a pool asks of its backend for 1 to PTRDIFF_MAX bytes: at least 64, above that a
-/// power of two or one of three steps between it and the next. Less than a quarter is added.
+/// The bytes that a pool takes from its backend for 1 to PTRDIFF_MAX bytes: at least 64; above that
+/// a power of two, or one of three steps between two powers, which adds less than a quarter.
 inline size_t pool_size(size_t nbytes) noexcept {
   if (nbytes <= 64) return 64;
   const size_t last = nbytes - 1;
@@ -36,12 +36,11 @@ inline size_t pool_size(size_t nbytes) noexcept {
 
 }  // namespace detail
 
-/// The counts of a PoolBackend. Blocks and bytes are counted as taken from its backend, with sizes
-/// rounded up.
+/// The counts of a PoolBackend. Bytes are counted as taken from its backend, with sizes rounded up.
 struct PoolStatistics {
   int64_t hits;           ///< allocations served by a block that was released before
   int64_t misses;         ///< allocations served by the backend
-  int64_t released;       ///< blocks that were given back to the backend
+  int64_t released;       ///< blocks that were returned to the backend
   int64_t live_blocks;    ///< in use
   int64_t live_bytes;     ///< in use
   int64_t cached_blocks;  ///< kept for later
@@ -55,18 +54,19 @@ struct PoolStatistics {
 /// quarter; the least is 64 bytes. When the backend is out of memory, the pool releases its kept
 /// blocks and retries once.
 ///
-/// Ownership: borrows the backend, which outlives it. When the pool is destroyed it gives back what
-/// it keeps.
+/// Ownership: borrows the backend, which must outlive the pool. The pool's destructor returns all
+/// kept blocks to the backend.
 /// Errors: an allocation that the backend refuses twice is OutOfMemory, with the backend's text.
-/// Threads: as the backend's, which is called without the pool's lock. A pool over an ArenaBackend
-/// is for one thread, as the arena is.
+/// Threads: those that the backend allows; the pool calls the backend without holding its lock. A
+/// pool over an ArenaBackend is for one thread, as the arena is.
 /// Source: rmm's binning resource; PyTorch's CUDACachingAllocator.
 class TENON_EXPORT PoolBackend final : public WrapperBackend {
  public:
   /// A pool over another backend, which it borrows.
   explicit PoolBackend(Backend& inner) noexcept : WrapperBackend(inner) {}
-  /// Wraps a pool, like any backend: pools are not copied.
-  /// A template, so that it is not a copy constructor: one without const breaks std::optional.
+  /// Wraps another pool, as any backend; does not copy it.
+  /// A template, because a template is never a copy constructor: a copy constructor from a
+  /// non-const reference breaks std::optional.
   template <class B, std::enable_if_t<std::is_same_v<B, PoolBackend>, int> = 0>
   explicit PoolBackend(B& inner) noexcept : PoolBackend(static_cast<Backend&>(inner)) {}
   ~PoolBackend() override { trim(); }
@@ -75,7 +75,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (nbytes > PTRDIFF_MAX) {
-      static_cast<void>(set_error(Error::OutOfMemory, "no object is that large"));
+      static_cast<void>(
+          detail::fail(Error::OutOfMemory, nbytes, " bytes are more than an object can have"));
       return nullptr;
     }
     const size_t size = detail::pool_size(nbytes);
@@ -109,7 +110,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   void deallocate(void* p, size_t nbytes) noexcept override {
     const size_t size = detail::pool_size(nbytes);
     const auto bytes = static_cast<int64_t>(size);
-    // Work on the block may still run when another stream gets it.
+    // One stream's work may still use the block when another stream gets it.
     DeviceBackend* const device = has_inner() ? as_device() : nullptr;
     const bool is_reusable = device == nullptr || device->join_streams() == Error::Ok;
     {
@@ -136,8 +137,8 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
   /// Sets the limit of the cache.
-  /// Options: "max_cached_bytes", a number from 0. Blocks released beyond it are given back at
-  /// once.
+  /// Options: "max_cached_bytes", at least 0. If a released block would exceed it, the block is
+  /// returned to the backend at once.
   /// Errors: InvalidArgument for another name or value; nothing is changed.
   Error init(const BackendOptions& options) override {
     TENON_TRY(options.check_names({"max_cached_bytes"}));
@@ -152,7 +153,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     return Error::Ok;
   }
 
-  /// Gives all kept blocks back to the backend.
+  /// Returns all kept blocks to the backend.
   void trim() noexcept { trim_to(0); }
 
   /// The bytes of free blocks that the pool keeps.
@@ -172,7 +173,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
 #endif
   using Lock = detail::LockGuard<Mutex>;
 
-  // The lock is held.
+  // Called with the lock held.
   void count_live(size_t size, int64_t blocks) noexcept {
     counts_.live_blocks += blocks;
     counts_.live_bytes += blocks * static_cast<int64_t>(size);
@@ -185,7 +186,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
     return block;
   }
 
-  /// Gives back the largest blocks until no more than `limit` bytes are kept.
+  /// Returns the largest kept blocks to the backend until no more than `limit` bytes are kept.
   void trim_to(int64_t limit) noexcept {
     for (;;) {
       void* block = nullptr;
@@ -218,7 +219,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   mutable Mutex mutex_;
   // Guarded by the lock.
   int64_t max_cached_bytes_ = INT64_MAX;
-  std::map<size_t, std::vector<void*>> kept_;  // by their size
+  std::map<size_t, std::vector<void*>> kept_;  // by size
   PoolStatistics counts_{};
 };
 

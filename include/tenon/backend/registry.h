@@ -17,7 +17,7 @@ TENON_EXPORT inline Backend*& current_backend() noexcept {
   return backend;
 }
 
-/// The backend that is registered for a device, null when there is none. With the lock held.
+/// The backend that is registered for a device, null if there is none. The caller holds the lock.
 inline Backend* find_locked(const BackendRegistry& registry, Device device) noexcept {
   Backend* at = registry.first;
   while (at != nullptr && BackendAccess::registered_device(*at) != device) {
@@ -69,12 +69,13 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 
 }  // namespace detail
 
-/// Registers a backend for its device: for creators that are given the device, and for foreign
-/// memory there, pointers and blobs. Tensors made by a backend refer to it already.
+/// Registers a backend for its device. Creators that are given the device allocate with the
+/// backend, and tensors over foreign memory there (pointers, blobs) are copied by it. Tensors that
+/// a backend allocated refer to it without registration.
 ///
 /// A program and its shared libraries have one registry. The CPU's backend is always registered and
 /// cannot be replaced.
-/// Ownership: borrows; a backend that is destroyed is unregistered.
+/// Ownership: borrows the backend, whose destructor unregisters it.
 /// Errors: InvalidState when the device already has a registered backend; OutOfMemory when the
 /// backend cannot make tensors. The try_ form returns the Error.
 /// Threads: any.
@@ -86,8 +87,8 @@ template <class = void>
   return detail::add_context_if("try_register_backend", detail::check_and_register(backend));
 }
 
-/// Ends what register_backend() began: the device has no backend then. The try_ form returns the
-/// Error.
+/// Removes a backend's registration: afterwards no backend is registered for its device. The try_
+/// form returns the Error.
 /// Errors: NotFound when the backend is not registered.
 inline void unregister_backend(Backend& backend) {
   detail::raise_if("unregister_backend", detail::check_and_unregister(backend));
@@ -96,8 +97,9 @@ inline void unregister_backend(Backend& backend) {
   return detail::add_context_if("try_unregister_backend", detail::check_and_unregister(backend));
 }
 
-/// The backend of a device's memory. The try_ form returns a Result of a pointer, never null.
-/// Errors: NotFound when none is registered for it.
+/// The backend that is registered for a device. The try_ form returns a Result of a pointer, never
+/// null.
+/// Errors: NotFound when no backend is registered for the device.
 inline Backend& backend_for(Device device) {
   Backend* found = nullptr;
   detail::raise_if("backend_for", detail::find_registered(device, found));
@@ -117,14 +119,14 @@ inline Backend& default_backend() noexcept {
 }
 
 /// While it lives, the backend is the calling thread's default. If the backend keeps metadata, as
-/// an arena does, it also gets the metadata of borrowed tensors, and of views and handles of
-/// tensors on the heap; never that of imports and exports.
+/// an arena does, the metadata of borrowed tensors, and of views and handles of tensors on the
+/// heap, is kept there too; the metadata of imports and exports never is.
 /// Ownership: borrows the backend, which must outlive the scope and everything in its memory.
 /// Scopes end in the reverse order of their beginnings, on the same thread.
 /// Threads: tensors made in an arena's scope, borrowed ones too, belong to the arena's thread.
 class BackendScope {
  public:
-  /// Makes it the default backend of this thread.
+  /// Makes `backend` this thread's default.
   explicit BackendScope(Backend& backend) noexcept
       : before_(std::exchange(detail::current_backend(), &backend)) {}
   BackendScope(const BackendScope&) = delete;

@@ -19,9 +19,9 @@ namespace detail {
 
 class Layout;
 
-/// Calls kFunction, to which `stored` points. On bare metal through the pointer, so that a program
-/// that never sets it does not link the function. Elsewhere directly: the pointer may be into a
-/// closed library.
+/// Calls kFunction; `stored` points to the same function. On bare metal the call goes through the
+/// pointer, so that a program that never sets the pointer does not link the function. Elsewhere the
+/// call is direct: the pointer may point into a library that was closed.
 template <auto kFunction, class... Args>
 auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   if constexpr (TENON_BARE_METAL) {
@@ -31,7 +31,7 @@ auto call_stored([[maybe_unused]] decltype(kFunction) stored, Args&... args) {
   }
 }
 
-/// Writes a view's values by its backend; NotSupported if it cannot.
+/// Lets a backend write a view's values; returns NotSupported if the backend cannot.
 using FillByBackend = FunctionRef<Error(Backend&, const TensorView&)>;
 /// Writes the values of a view in host memory.
 using FillByHost = FunctionRef<Error(const TensorView&)>;
@@ -48,25 +48,26 @@ struct MemoryLocation {
 
 /// A small block through which tensors refer to the backends of their elements (data_backend) and
 /// of their metadata (metadata_backend). The backend's constructor makes it. It lives as long as
-/// the backend or any tensor, so that tensors can tell that their backend is gone.
+/// the backend or any of its tensors, so that tensors can tell that their backend is gone.
 ///
 /// The library calls backends only through these virtual functions, so that a program links only
-/// the code of the backends it constructs. MemoryState is for plain host memory, such as an arena;
-/// CopyingState for all others. None is called once the backend is gone: its library may be closed.
+/// the code of the backends it constructs. MemoryState is for plain host memory, such as an
+/// arena's; CopyingState is for all other memory. None of the functions is called once the backend
+/// is gone: its library may be closed.
 struct BackendState {
   Backend* backend = nullptr;  // null once it is gone
   AtomicCount users;           // the backend, its allocated blocks, its wrappers
   int32_t plain_users = 0;
-  bool one_thread = false;  // then plain_users counts, without atomics, else users
+  bool one_thread = false;  // if true, plain_users counts instead of users
   bool on_heap = false;
-  bool may_fill = false;  // whether fill() may be called: a CopyingState's
+  bool may_fill = false;  // whether fill() may be called: only in a CopyingState
   // Set by learn() when the first tensor is made: a constructor cannot call virtual functions.
   AtomicValue<bool> is_known;
   bool opaque = false;
   SpinLock lock;  // held while the fields below are set
   Device device;
-  Backend* base = nullptr;                   // cached: the backend's code may drop tensors
-  BackendState* metadata_backend = nullptr;  // of metadata_backend()
+  Backend* base = nullptr;                   // cached: Backend::base() may drop tensors
+  BackendState* metadata_backend = nullptr;  // the state of metadata_backend()
   BackendState* inner = nullptr;             // of the backend that this one wraps
   AtomicCount wrappers;                      // backends that wrap this one
   char name[28] = {};                        // of a backend that is gone
@@ -85,17 +86,17 @@ struct BackendState {
   /// Caches device(), is_opaque(), base(), metadata_backend() and name(), once. Does nothing if the
   /// backend, or one that it wraps, is gone.
   virtual void learn() noexcept = 0;
-  /// Allocates metadata. Null, with the thread's error text, when memory is out.
+  /// Allocates metadata. Returns null, and sets the thread's error text, if memory runs out.
   virtual void* allocate_metadata(size_t nbytes) noexcept = 0;
-  /// Allocates memory. 0 bytes give null, which counts as a block.
+  /// Allocates memory. For 0 bytes `data` becomes null, which counts as a block.
   /// Errors: OutOfMemory; InvalidState when a backend that it wraps is gone.
   virtual Error allocate(size_t nbytes, size_t alignment, void*& data) noexcept = 0;
   /// Frees memory; leaks it if a wrapped backend is gone.
   virtual void deallocate(void* data, size_t nbytes) noexcept = 0;
 
-  /// Fills `count` elements at `data` by `by_backend`, or, if that is null or returns NotSupported,
-  /// by `by_host`. The view has `layout`. It is one row instead if `count` includes gaps, and if
-  /// `by_backend` is null: the host then writes in memory order.
+  /// Fills `count` elements at `data`: calls `by_backend`, or `by_host` if `by_backend` is null or
+  /// returns NotSupported. The view that they get has `layout`. If `count` includes gaps, or if
+  /// `by_backend` is null, the view is one row instead: the host then writes in memory order.
   virtual Error fill(void* data, ScalarType type, const Layout& layout, int64_t count,
                      const char* operation, const FillByBackend& by_backend,
                      const FillByHost& by_host) noexcept = 0;
@@ -105,7 +106,7 @@ struct BackendState {
   /// cannot access; see CopyingState.
   virtual Error copy(const MemoryLocation& to, const MemoryLocation& from, CastMode mode,
                      CastFunction cast) noexcept = 0;
-  /// Checks a pointer by DeviceBackend::check_memory().
+  /// Checks a pointer with DeviceBackend::check_memory().
   virtual Error check_pointer(const void* data, ScalarType type, const Layout& layout) noexcept = 0;
 
  protected:
@@ -139,7 +140,8 @@ BackendState* make_state() noexcept {
   return state;
 }
 
-// Templates: GCC would devirtualise calls speculatively to the one state it has seen, and link it.
+// Templates: otherwise GCC would devirtualise calls speculatively to the only state it has seen,
+// and link that state.
 template <class T>
 struct MemoryState;  // calls.h
 template <class T>

@@ -16,10 +16,10 @@ struct StridedCopy {
 
   Dim dims[kMaxLongDims];     ///< the first `rank` are set, the outermost first
   size_t rank = 0;            ///< dimensions around a run
-  int64_t count = 0;          ///< of runs; 0 without elements
-  size_t nbytes = 0;          ///< of a run; where the types differ, of an element of dst
-  void* dst = nullptr;        ///< of the first run
-  const void* src = nullptr;  ///< of the first run
+  int64_t count = 0;          ///< the number of runs; 0 if there are no elements
+  size_t nbytes = 0;          ///< bytes of a run; if the types differ, of an element of dst
+  void* dst = nullptr;        ///< where the first run goes
+  const void* src = nullptr;  ///< where the first run is
 
   /// A copy of nothing, to be filled in.
   StridedCopy() noexcept {}  // NOLINT: dims stay unset
@@ -28,8 +28,8 @@ struct StridedCopy {
 /// Describes a copy of `src` to `dst`, views of the same sizes whose elements do not overlap.
 /// Dimensions of size 1 are dropped, dimensions with negative destination strides are reversed, the
 /// others are sorted by the destination's strides, and adjacent dimensions are merged where both
-/// sides allow it. This changes the order of copying, not the values. A fill is a copy from strides
-/// of 0.
+/// sides allow it. This changes the order of copying, not the values. A fill is a copy whose source
+/// strides are 0.
 /// Threads: any. O(rank²).
 inline StridedCopy strided_copy(const TensorView& dst, const TensorView& src) noexcept {
   StridedCopy copy;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // TrackingBackend: counts what the tensors of another backend allocate, lists leaks, and writes a
-// trace, of which debug/tenon_memory.py makes a report and a picture.
+// trace, from which debug/tenon_memory.py makes a report and a picture.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 #if TENON_PORTABLE && TENON_CPLUSPLUS >= 202002L
 #include <source_location>
 #endif
-// The caller's source location, as default arguments.
+// Default arguments: the source location of the caller.
 #if !TENON_PORTABLE
 #define TENON_CALLER_FILE __builtin_FILE()
 #define TENON_CALLER_LINE __builtin_LINE()
@@ -59,7 +59,7 @@ TENON_EXPORT inline TrackingLink*& innermost_tracking_link() noexcept {
   static TENON_THREAD_LOCAL TrackingLink* link = nullptr;
   return link;
 }
-/// A tracker's innermost scope that refuses allocations or, if `refuses` is false, that tags them;
+/// A tracker's innermost NoAllocationScope if `refuses` is true, else its innermost TrackingScope;
 /// null if there is none.
 inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refuses) noexcept {
   const TrackingLink* link = innermost_tracking_link();
@@ -76,8 +76,9 @@ inline const TrackingLink* find_tracking_link(const Backend& tracker, bool refus
 ///
 /// Counts the bytes that tensors request, before a wrapped pool or arena rounds them up. A resize
 /// that moves a tensor is a new block.
-/// Ownership: borrows the backend, which outlives it; it outlives its tensors and its scopes.
-/// The timeline takes some 100 bytes an event, up to 100 MB by default; see init().
+/// Ownership: borrows the backend, which must outlive the tracker; the tracker must outlive its
+/// tensors and its scopes.
+/// The timeline takes some 100 bytes per event, up to 100 MB by default; see init().
 /// Threads: those that the backend allows. One mutex guards the records; a report holds it while it
 /// copies the blocks.
 class TENON_EXPORT TrackingBackend final : public WrapperBackend {
@@ -89,7 +90,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   template <class B, std::enable_if_t<std::is_same_v<B, TrackingBackend>, int> = 0>
   explicit TrackingBackend(B& inner) : TrackingBackend(static_cast<Backend&>(inner)) {}
 
-  /// Lists blocks still in use to the failure handler, the largest first.
+  /// Reports the blocks still in use to the failure handler, the largest first.
   inline ~TrackingBackend() override;
 
   const char* name() const noexcept override { return "tracking"; }
@@ -97,10 +98,11 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// Sets what is recorded.
   /// Options: "max_events", how many allocations and deallocations the timeline takes, 1'000'000 by
   /// default, 0 for none; each allocation reserves room for its deallocation, and the timeline ends
-  /// at the first allocation without room. "stack_depth", how many return addresses each allocation
-  /// keeps, from 0, the default, to 64: that costs microseconds each. The innermost are tenon's
-  /// own, some 5 in an optimised program and 20 in one that is not.
-  /// Errors: InvalidArgument; NotSupported for a "stack_depth" where there is no backtrace().
+  /// at the first allocation without room. "stack_depth", how many return addresses are recorded
+  /// for each allocation, from 0, the default, to 64: each allocation then takes microseconds
+  /// longer. The innermost addresses are in tenon's functions, some 5 in an optimised program and
+  /// 20 in one that is not.
+  /// Errors: InvalidArgument; NotSupported for a "stack_depth" if the system has no backtrace().
   Error init(const BackendOptions& options) override;
 
   void* allocate(size_t nbytes, size_t alignment) noexcept override;
@@ -128,10 +130,10 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::vector<TagCounts> tags() const;
   /// The blocks in use, the largest first.
   std::vector<MemoryLeak> leaks() const;
-  /// The leaks as text, the largest first, a line for equal ones:
+  /// The leaks as text, the largest first, with one line for equal leaks:
   /// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57), 3 times`.
-  /// With "stack_depth", their return addresses follow, a line each, which debug/tenon_stacks.py
-  /// turns into the lines of the calls.
+  /// With "stack_depth", each line is followed by the return addresses, one per line;
+  /// debug/tenon_stacks.py turns them into the source lines of the calls.
   std::string leak_report() const;
   /// One line: `1024 bytes in use in 1 block, peak 17408 bytes, 2 allocations of 17408 bytes`.
   std::string summary() const;
@@ -155,20 +157,20 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   }
   // The mutex is held:
 
-  /// The counts of a tag; of "" when out of memory.
+  /// The counts of a tag; the counts of "" if memory runs out.
   TagCounts* find_tag(const char* tag) noexcept;
-  /// An interned copy of a literal: its library may be closed before reports are written. Null for
-  /// null and when memory is out.
+  /// An interned copy of a literal, whose library may be closed before reports are written. Null if
+  /// `text` is null or memory runs out.
   const char* intern(const char* text) noexcept;
   static int64_t nanoseconds(std::chrono::steady_clock::duration time) noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
-  /// Nanoseconds since the tracker was made. No two times are the same, and they are in order.
+  /// Nanoseconds since the tracker was made. Each time is later than the one before.
   uint64_t next_time() const noexcept {
     const int64_t now = nanoseconds(std::chrono::steady_clock::now() - begin_);
     return last_time_ = (std::max)(static_cast<uint64_t>(now), last_time_ + 1);
   }
-  /// Ends the timeline: after a gap it would be wrong.
+  /// Ends the timeline: with an event missing it would be wrong.
   void drop_event() noexcept {
     if (dropped_++ == 0) end_ = next_time();
   }
@@ -177,7 +179,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::atomic<int> stack_depth_{0};
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   mutable std::mutex mutex_;
-  // Guarded by the mutex. Pointers go into deques and a set, which move nothing as they grow.
+  // Guarded by the mutex. Pointers refer to elements of deques and of a set, which do not move
+  // their elements as they grow.
   TagCounts counts_;               // of all
   uint64_t max_blocks_ = 500'000;  // on the timeline
   uint64_t on_timeline_ = 0;
@@ -192,13 +195,13 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::deque<detail::TrackedBlock> dead_;  // those on the timeline
 };
 
-/// While it lives, tags the calling thread's allocations from the backend. The innermost scope
-/// counts; scopes with equal tags share the counts.
+/// While it lives, tags the calling thread's allocations from the backend. The innermost scope's
+/// tag applies; scopes with equal tags share the counts.
 ///
-/// Reports name the scope's line; for a temporary that is the call's:
+/// Reports name the line of the scope. The line of a temporary scope is that of the call:
 ///     auto t = (TrackingScope(tracking, "decoder"), zeros({64, 64}, tracking));
-/// Ownership: borrows the backend, which outlives it; copies the texts. Scopes end in the reverse
-/// order of their beginnings.
+/// Ownership: borrows the backend, which must outlive the scope; copies the texts. Scopes end in
+/// the reverse order of their beginnings.
 /// Threads: affects only the thread that made it, and ends on that thread.
 class TrackingScope {
  public:
@@ -210,7 +213,7 @@ class TrackingScope {
   TrackingScope(const TrackingScope&) = delete;
   TrackingScope& operator=(const TrackingScope&) = delete;
   ~TrackingScope() {
-    // A scope of the other kind may be alive inside of this one.
+    // A scope of the other kind that began later may still be alive.
     detail::TrackingLink** at = &detail::innermost_tracking_link();
     while (*at != nullptr && *at != &link_) at = &(*at)->outer;
     if (*at != nullptr) *at = link_.outer;
@@ -233,10 +236,11 @@ class TrackingScope {
 };
 
 /// While it lives, refuses the calling thread's allocations from the backend: they fail with
-/// OutOfMemory, and a text with the places of this scope and of the innermost TrackingScope.
+/// OutOfMemory, and the text says where this scope and the innermost TrackingScope are.
 ///
-/// It does not abort: the caller gets the error as any OutOfMemory, with the function's name.
-/// Ownership, threads: as for TrackingScope.
+/// The program is not aborted: the caller gets an error as for any OutOfMemory, with the function's
+/// name.
+/// Ownership, threads: as TrackingScope's.
 class NoAllocationScope {
  public:
   /// Begins to refuse. `file` and `line` are the caller's.
@@ -319,7 +323,7 @@ inline void* TrackingBackend::allocate(size_t nbytes, size_t alignment) noexcept
   std::vector<void*> stack;
 #if TENON_HAS_BACKTRACE
   if (const int depth = stack_depth_) {
-    void* frames[kMaxDepth + 1];  // with this function
+    void* frames[kMaxDepth + 1];  // one more, for this function
     const int count = ::backtrace(frames, depth + 1);
     detail::has_memory_for([&] { stack.assign(frames + 1, frames + (std::max)(count, 1)); });
   }
@@ -373,7 +377,7 @@ inline void TrackingBackend::deallocate(void* p, size_t nbytes) noexcept {
       live_.erase(found);
     }
   }
-  // Last: once released, the address may become another thread's block.
+  // Last: as soon as the block is released, another thread may get its address.
   inner().deallocate(p, nbytes);
 }
 

@@ -31,14 +31,14 @@ TENON_BEGIN_NAMESPACE
 /// Ownership: the texts are valid as long as the backend.
 struct MemoryLeak {
   const void* address = nullptr;            ///< of the block
-  size_t nbytes = 0;                        ///< as the tensor asked for them
-  ScalarType type = ScalarType::Undefined;  ///< if the block's tensor is unknown
+  size_t nbytes = 0;                        ///< as the tensor requested
+  ScalarType type = ScalarType::Undefined;  ///< Undefined if the tensor is unknown
   Dims sizes;                               ///< of the block's tensor
-  const char* function = "";                ///< that made the tensor, "zeros"
+  const char* function = "";                ///< the function that made the tensor, "zeros"
   const char* tag = "";                     ///< of the innermost TrackingScope
-  const char* file = nullptr;               ///< where that scope is, null without one
-  int line = 0;                             ///< of that file; 0 without a scope
-  std::vector<void*> stack;  ///< return addresses, innermost first; with the option "stack_depth"
+  const char* file = nullptr;               ///< the file of that scope; null without a scope
+  int line = 0;                             ///< in that file; 0 without a scope
+  std::vector<void*> stack;  ///< return addresses, innermost first; empty without "stack_depth"
 };
 
 /// Counts of the allocations under one tag.
@@ -68,11 +68,11 @@ inline void uncount_block(TagCounts& counts, size_t nbytes) noexcept {
 /// A block, in use or not. Times are in nanoseconds since the tracker was made.
 struct TrackedBlock : MemoryLeak {
   TagCounts* counts = nullptr;  // of its tag
-  uint64_t born = 0;            // 0 if it is not on the timeline
-  uint64_t died = 0;            // 0 while it is in use
+  uint64_t born = 0;            // 0 if the block is not on the timeline
+  uint64_t died = 0;            // 0 while the block is in use
 };
 
-/// A copy of the records, written without the lock.
+/// A copy of the records, from which the trace is written without the lock.
 struct TrackingTimeline {
   std::vector<TrackedBlock> blocks;
   std::vector<TagCounts> tags;  // in the order of their first use, "" first

@@ -74,7 +74,7 @@ TEST_CASE("WrapperBackend: an inner one that goes first says so once, and is not
   CHECK(state->is_alive());
   inner.reset();
   CHECK(told.count() == 1);
-  CHECK(told.last() == "InUse: backend counting was destroyed before one that wraps it");
+  CHECK(told.last() == "InUse: backend counting was destroyed before a backend that wraps it");
   CHECK(!state->is_alive());
   RETURNS(InvalidState, "has no memory, and the backend that it wraps was destroyed",
           state->allocate(8, detail::kDataAlignment, p));

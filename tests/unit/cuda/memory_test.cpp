@@ -287,7 +287,7 @@ TEST_CASE("cuda: after a sticky error calls fail, all is given to free, and one 
     CHECK(last_error_message() == text);
     CHECK(reports.count() == 1);
     CHECK(contains(reports.last(),
-                   "CUDA did not take something back: cudaFree: cudaErrorIllegalAddress"));
+                   "CUDA did not free a resource: cudaFree: cudaErrorIllegalAddress"));
     CHECK(sim::calls("cudaFree") == 2);
     for (TensorPtr& dropped : more) dropped.reset();
     CHECK(sim::calls("cudaFree") == 10);  // two tries each

@@ -194,7 +194,8 @@ TEST_CASE("cuda streams: others are ordered before and after, by events") {
   }
   CHECK(calls_of([&] { CHECK(backend.order_before(backend.stream_number()) == Error::Ok); }) ==
         Texts());
-  RETURNS(InvalidArgument, "stream 0 is none; expected 1, 2 or a handle", backend.order_before(0));
+  RETURNS(InvalidArgument, "stream 0 does not exist; expected 1, 2 or a handle",
+          backend.order_before(0));
   RETURNS(InvalidArgument, "stream -1 is none", backend.order_after(-1));
 }
 

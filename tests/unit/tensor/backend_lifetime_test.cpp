@@ -187,7 +187,7 @@ TEST_CASE("lifetime: a backend that goes before its pool and its tracker says so
   zeros({400}, tracking);  // kept by the pool
   backend.reset();
   CHECK(told.count() == 1);
-  CHECK(contains(told.last(), "backend gpu was destroyed before one that wraps it"));
+  CHECK(contains(told.last(), "backend gpu was destroyed before a backend that wraps it"));
   RETURNS(InvalidState,
           "in memory of backend tracking, and the backend that it wraps was destroyed",
           fill_(t, 1));

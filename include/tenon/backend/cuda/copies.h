@@ -14,7 +14,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The largest row pitch: cudaDeviceProp::memPitch of all devices.
+/// The largest row pitch in bytes: all devices have this cudaDeviceProp::memPitch.
 inline constexpr int64_t kMaxCudaPitch = INT_MAX;
 
 /// One side of a copy: pitches as CUDA's functions take them.
@@ -29,7 +29,8 @@ struct CudaBox {
   CudaRows dst;
   CudaRows src;
 
-  /// Whether one call can copy it: ascending addresses on both sides, slices of whole rows.
+  /// Sets the fields. Returns whether one call can do the copy: addresses ascend on both sides, and
+  /// slices are whole rows.
   bool describe(const StridedCopy& copy) noexcept {
     if (copy.rank > 2) return false;
     const auto width = static_cast<int64_t>(copy.nbytes);
@@ -82,8 +83,9 @@ inline bool is_refused_by_peers(cudaError_t code) noexcept {
          code == cudaErrorTooManyPeers || code == cudaErrorNotSupported;
 }
 
-/// Enqueues a copy between the devices `to` and `from`, by cudaMemcpyPeer's functions, which need
-/// neither peer access nor cudaMemPoolSetAccess. NotSupported where CUDA refuses.
+/// Enqueues a copy between the devices `to` and `from`, with cudaMemcpyPeerAsync and
+/// cudaMemcpy3DPeerAsync, which need neither peer access nor cudaMemPoolSetAccess. NotSupported if
+/// CUDA refuses.
 inline Error copy_peer_async(const StridedCopy& copy, const CudaBox& box, int to, int from,
                              const CudaStreams& streams, cudaStream_t stream) noexcept {
   cudaError_t refused = cudaSuccess;

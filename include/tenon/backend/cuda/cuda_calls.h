@@ -13,9 +13,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// InvalidState is only for is_gone(). NotSupported would make tenon try another way.
+/// InvalidState is returned only for the codes of is_gone(). NotSupported is never returned: it
+/// would make tenon try another way.
 inline Error error_of(cudaError_t code) noexcept {
-  switch (static_cast<int>(code)) {  // as an enum, -Wswitch-enum asks for all
+  switch (static_cast<int>(code)) {  // for an enum, -Wswitch-enum wants all values
     case cudaSuccess: return Error::Ok;
     case cudaErrorMemoryAllocation: return Error::OutOfMemory;
     case cudaErrorInvalidValue:
@@ -70,7 +71,7 @@ struct CudaResult {
   const char* call;
 };
 
-/// Calls a function with `device` current, then restores the current device.
+/// Calls a function with `device` as the current device, then restores the previous one.
 template <class Call>
 CudaResult run_on_device(int device, const char* name, const Call& call) noexcept {
   int before = device;
@@ -99,8 +100,9 @@ inline Error wait_for_device(int device) noexcept {
   return call_on_device(device, "cudaDeviceSynchronize", [] { return cudaDeviceSynchronize(); });
 }
 
-/// Makes a call that CUDA refuses while any thread captures a graph, such as cudaMalloc: it would
-/// also end that capture. The call has no part in the graph, so it is made in relaxed mode.
+/// Makes a call, such as cudaMalloc, that CUDA refuses while any thread captures a graph; the
+/// refused call would also end that capture. The call is not part of the graph, so it is made in
+/// relaxed mode, in which CUDA allows it.
 /// Source: c10::cuda::CUDAStreamCaptureModeGuard.
 template <class Call>
 cudaError_t call_beside_captures(const Call& call) noexcept {
@@ -121,8 +123,8 @@ cudaError_t call_beside_captures(const Call& call) noexcept {
 class CudaReleases {
  public:
   /// Makes a call, and retries it once: CUDA's calls also return errors of earlier work. Reports
-  /// each error code only once, since after a kernel's fault all calls fail with one code; reports
-  /// nothing if the context is gone. Keeps the thread's last error.
+  /// each error code only once, since after a kernel's fault all calls fail with the same code;
+  /// reports nothing if the context is gone. Keeps the thread's last error.
   template <class Call>
   void run(const Call& call) noexcept {
     const LastError before = last_error();
@@ -134,7 +136,7 @@ class CudaReleases {
     const Error error = check_cuda(result.code, result.call);
     if (error != Error::Ok && !is_gone(result.code) && reported_.get() != result.code) {
       reported_.set(result.code);
-      report(error, "CUDA did not take something back: ", last_error().text);
+      report(error, "CUDA did not free a resource: ", last_error().text);
     }
     last_error() = before;
   }
@@ -147,8 +149,8 @@ class CudaReleases {
   AtomicValue<cudaError_t> reported_;
 };
 
-/// Frees memory with its device current. If that device cannot be made current, frees it anyway:
-/// CUDA finds memory by its address.
+/// Frees memory with `device` as the current device. If `device` cannot be made current, frees the
+/// memory anyway: CUDA finds memory by its address.
 inline CudaResult free_on_device(int device, void* p, cudaError_t (*free)(void*),
                                  const char* name) noexcept {
   bool is_called = false;

@@ -27,15 +27,15 @@ TENON_EXPORT inline StreamScope*& current_stream_scope() noexcept {
 /// `stream` waits for the backend's own stream and the enclosing scope's; at its end both wait for
 /// `stream`.
 ///
-/// A stream is captured for a graph inside of the scope: cudaStreamBeginCapture after its
-/// beginning, cudaStreamEndCapture before its end. A scope inside of a capture of the backend's own
-/// stream becomes a branch of that graph.
-/// Ownership: borrows both, which outlive it. Scopes end in the reverse order of their beginnings,
-/// on the same thread.
-/// Errors: the constructor's are InvalidArgument for cudaStreamPerThread, which is another stream
-/// in each thread, and for a stream of another device; and CUDA's. If the scope's end cannot order
-/// the streams, it waits for `stream`.
-/// Threads: each has its own scopes.
+/// To capture `stream` for a graph, call cudaStreamBeginCapture after the scope's beginning, and
+/// cudaStreamEndCapture before its end. A scope that begins and ends while the backend's own stream
+/// is captured becomes a branch of that stream's graph.
+/// Ownership: borrows the backend and the stream, which must outlive the scope. Scopes end in the
+/// reverse order of their beginnings, on the same thread.
+/// Errors of the constructor: InvalidArgument for cudaStreamPerThread, which is another stream in
+/// each thread, and for a stream of another device; and CUDA's. If the scope's end cannot order the
+/// streams, it waits for `stream`.
+/// Threads: each thread has its own scopes.
 /// Source: c10::cuda::CUDAStreamGuard.
 class TENON_EXPORT StreamScope {
  public:
@@ -50,14 +50,14 @@ class TENON_EXPORT StreamScope {
 
   detail::CudaStreams& streams_;
   cudaStream_t stream_;
-  StreamScope* outer_ = detail::current_stream_scope();  // of the thread
-  StreamScope* next_ = nullptr;                          // of the backend, with its lock
+  StreamScope* outer_ = detail::current_stream_scope();  // the thread's enclosing scope
+  StreamScope* next_ = nullptr;  // the backend's next scope, guarded by its lock
 };
 
 namespace detail {
 
-/// The backend's own stream, and the streams of scopes. Stream handles belong to the same device,
-/// or to the CudaStreams passed with them.
+/// The backend's own stream, and the streams of scopes. Streams that are passed belong to the same
+/// device, or to the CudaStreams that is passed with them.
 class CudaStreams {
  public:
   explicit CudaStreams(int device) noexcept : device_(device) {}
@@ -94,15 +94,15 @@ class CudaStreams {
     return scope != nullptr ? scope->stream_ : own_;
   }
 
-  /// Makes a call for a stream, with the device current if the stream is the legacy or per-thread
-  /// one.
+  /// Makes a call for a stream. For the legacy or the per-thread stream, makes device_ current for
+  /// the call.
   template <class Call>
   Error call(cudaStream_t stream, const char* name, const Call& call) const noexcept {
     return is_of_current_device(stream) ? call_on_device(stream, name, call)
                                         : check_cuda(call(), name);
   }
-  /// The device must be current. Skips the legacy stream while a blocking stream is captured: using
-  /// it is an error, which would end the capture.
+  /// Makes device_ current for the call. For the legacy stream, fails without the call while a
+  /// blocking stream is captured: the call would be an error and end that capture.
   template <class Call>
   Error call_on_device(cudaStream_t stream, const char* name, const Call& call) const noexcept {
     return detail::call_on_device(device_, name, [&] {
@@ -112,8 +112,8 @@ class CudaStreams {
       return code == cudaSuccess ? call() : code;
     });
   }
-  /// Waits even if the call fails, say with an older error: the caller is about to free memory.
-  /// Never waits for the whole device: another library may be capturing one of its streams.
+  /// Waits even if the first call fails, say with an older error: the caller is about to free
+  /// memory. Never waits for the whole device: another library may be capturing one of its streams.
   Error wait(cudaStream_t stream) const noexcept {
     const auto synchronize = [&] { return cudaStreamSynchronize(stream); };
     const Error error = call(stream, "cudaStreamSynchronize", synchronize);
@@ -125,7 +125,8 @@ class CudaStreams {
     return error;
   }
 
-  /// Whether a stream is being captured. An error for the legacy stream while it is unusable.
+  /// Finds whether a stream is being captured. Fails for the legacy stream while a blocking stream
+  /// is captured.
   Error find_capture(cudaStream_t stream, bool& is_captured) const noexcept {
     return check_cuda(look_for_capture(stream, is_captured), "cudaStreamIsCapturing");
   }
@@ -145,8 +146,8 @@ class CudaStreams {
     }
     return has_freed ? wait(release_) : Error::Ok;
   }
-  /// Makes every stream wait for all others. InvalidState, without a text, while one is captured:
-  /// its earlier work cannot be waited for.
+  /// Makes every stream wait for all others. InvalidState, without a text, while a stream is
+  /// captured: no stream can wait for the work that it got before the capture.
   Error join() noexcept {
     if (!has_scopes()) return Error::Ok;
     if (is_any_captured()) return Error::InvalidState;
@@ -154,13 +155,14 @@ class CudaStreams {
     TENON_TRY(gather());
     return each([&](cudaStream_t s) { return order(release_, s, *this); });
   }
-  /// Makes a stream of `other` wait for all these streams, in a capture only for the current one.
+  /// Makes a stream of `other` wait for all these streams; in a capture only for the current
+  /// stream.
   Error order_before(cudaStream_t to, const CudaStreams& other) noexcept {
     const Lock lock(mutex_);
     if (is_alone()) return order(current(), to, other);
     return each([&](cudaStream_t s) { return order(s, to, other); });
   }
-  /// Makes all these streams, in a capture only the current one, wait for a stream of `other`.
+  /// Makes all these streams wait for a stream of `other`; in a capture only the current stream.
   Error order_after(cudaStream_t from, CudaStreams& other) noexcept {
     const Lock lock(mutex_);
     if (is_alone()) return other.order(from, current(), *this);
@@ -177,7 +179,7 @@ class CudaStreams {
     }
     return call(on, "cudaFreeAsync", [&] { return cudaFreeAsync(p, on); });
   }
-  /// Whether any stream is being captured, or the legacy stream is unusable.
+  /// Whether any stream is being captured, also if a capture makes the legacy stream unusable.
   bool is_any_captured() const noexcept {
     const Lock lock(mutex_);
     bool is_any = false;
@@ -222,7 +224,7 @@ class CudaStreams {
     at->next_ = scope.next_;
   }
 
-  /// How the backend frees things.
+  /// How the backend frees CUDA's resources.
   CudaReleases releases;
 
  private:
@@ -239,7 +241,7 @@ class CudaStreams {
     return gather();
   }
 
-  // The lock is held.
+  // Called with the lock held.
 
   /// Skips streams that another thread captures: waiting for their events would join that graph.
   template <class F>
@@ -259,14 +261,14 @@ class CudaStreams {
   Error gather() noexcept {
     return each([&](cudaStream_t s) { return order(s, release_, *this); });
   }
-  /// Whether only the current stream counts: it is the only one, or it is captured and the others
-  /// are not part of the graph.
+  /// Whether only the current stream is ordered: it is the only stream, or it is captured and the
+  /// other streams are not part of the graph.
   bool is_alone() const noexcept {
     bool is_captured = false;
     return !has_scopes() || (find_capture(current(), is_captured) == Error::Ok && is_captured);
   }
 
-  // With the lock or without.
+  // Called with the lock or without it.
 
   cudaError_t look_for_capture(cudaStream_t stream, bool& is_captured) const noexcept {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -292,7 +294,7 @@ class CudaStreams {
   /// Makes a stream of `other` wait for one of this device.
   Error order(cudaStream_t from, cudaStream_t to, const CudaStreams& other) noexcept {
     if (from == to && device_ == other.device_) return Error::Ok;
-    const Lock lock(event_mutex_);  // the wait is for what was recorded last
+    const Lock lock(event_mutex_);  // until the wait for the recorded event is enqueued
     TENON_TRY(call(from, "cudaEventRecord", [&] { return cudaEventRecord(event_, from); }));
     return other.call(to, "cudaStreamWaitEvent",
                       [&] { return cudaStreamWaitEvent(to, event_, 0); });
@@ -301,10 +303,10 @@ class CudaStreams {
   int device_;
   bool is_made_ = false;
   cudaStream_t own_ = nullptr;
-  cudaStream_t release_ = nullptr;  // on which memory is freed while there are scopes
+  cudaStream_t release_ = nullptr;  // frees memory while there are scopes
   mutable std::mutex mutex_;
   AtomicValue<StreamScope*> scopes_;
-  std::mutex event_mutex_;  // taken after the other mutex, if both
+  std::mutex event_mutex_;  // locked after mutex_, if both are
   cudaEvent_t event_ = nullptr;
 };
 

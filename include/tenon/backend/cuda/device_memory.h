@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CudaOptions, and CudaMemory: a backend's blocks, of a pool or of cudaMalloc.
+// CudaOptions, and CudaMemory: a backend's blocks, from a pool or from cudaMalloc.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,8 +16,8 @@ TENON_BEGIN_NAMESPACE
 
 /// Where a CudaBackend's memory comes from.
 enum class CudaAllocator : uint8_t {
-  Pool,    ///< its own pool, in the order of the streams, without waiting; where the device has no
-           ///< pools (cudaDevAttrMemoryPoolsSupported), as Malloc
+  Pool,    ///< the backend's own pool, in stream order, without waiting; if the device has no
+           ///< pools (cudaDevAttrMemoryPoolsSupported), the same as Malloc
   Malloc,  ///< cudaMalloc and cudaFree, which wait
 };
 
@@ -26,13 +26,13 @@ struct CudaOptions {
   CudaAllocator allocator = CudaAllocator::Pool;  ///< which functions of CUDA allocate
   /// How many free bytes the pool keeps when the device synchronises:
   /// cudaMemPoolAttrReleaseThreshold. Next to another allocator, such as PyTorch's, set it or call
-  /// trim(): the pool's free bytes are not available to the other.
+  /// trim(): the other allocator cannot use the pool's free bytes.
   uint64_t release_threshold = UINT64_MAX;
-  /// cuda_kernels() of cuda_kernels.cuh. Without kernels, copies and fills that no CUDA call does
-  /// go through the host.
+  /// cuda_kernels() of cuda_kernels.cuh. Without kernels, copies and fills that need more than one
+  /// CUDA call go through the host.
   const CudaKernels* kernels = nullptr;
-  /// The most bytes that the pool takes from the device, in use or kept; 0 for what CUDA allows.
-  /// cudaMemPoolProps::maxSize, which CUDA has from 12.2 on.
+  /// The most bytes, in use or kept, that the pool takes from the device; 0: as many as CUDA
+  /// allows. Needs CUDA 12.2: cudaMemPoolProps::maxSize.
   size_t max_pool_bytes = 0;
 };
 
@@ -61,7 +61,7 @@ class CudaMemory {
     return pool_ != nullptr ? CudaAllocator::Pool : CudaAllocator::Malloc;
   }
 
-  /// Null, with an error text, on failure.
+  /// Returns null and sets an error text on failure.
   void* allocate(size_t nbytes) noexcept {
     if (has_kept_.get()) free_kept();
     if (pool_ == nullptr) return allocate_by_malloc(nbytes);
@@ -80,8 +80,8 @@ class CudaMemory {
     if (pool_ == nullptr || streams_.has_scopes() || has_kept_.get() || is_of_current_device(own)) {
       return release(p);
     }
-    // On a captured stream only memory of the graph can be freed, and the capture may end
-    // meanwhile.
+    // On a captured stream only memory of the graph can be freed. The capture may end at any time:
+    // release() checks again.
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     cudaError_t code = cudaStreamIsCapturing(own, &status);
     if (code == cudaSuccess && status == cudaStreamCaptureStatusNone) {
@@ -92,7 +92,7 @@ class CudaMemory {
     release(p);
   }
 
-  /// Frees the blocks released during a capture, once it has ended.
+  /// Frees the blocks that were released during a capture, if it has ended.
   void free_kept() noexcept {
     if (!has_kept_.get() || streams_.is_any_captured()) return;
     std::vector<void*> blocks;
@@ -145,13 +145,13 @@ class CudaMemory {
     return nullptr;
   }
 
-  /// Frees memory if one call is not enough.
+  /// Frees memory where deallocate()'s one call is not enough.
   TENON_COLD void release(void* p) noexcept {
     free_kept();
     if (!keep(p)) free(p);
   }
   /// Keeps a block while a stream is captured: the stream's work before the capture may still use
-  /// it, and nothing can be ordered after that work until the capture ends.
+  /// it, and until the capture ends nothing can wait for that work.
   /// Source: c10's CUDAMallocAsyncAllocator, which frees such blocks after the capture too.
   bool keep(void* p) noexcept {
     if (!streams_.is_any_captured()) return false;
@@ -163,7 +163,7 @@ class CudaMemory {
   void free(void* p) noexcept {
     streams_.releases.run([&]() noexcept -> CudaResult {
       if (pool_ != nullptr && streams_.free(p) == Error::Ok) return {cudaSuccess, ""};
-      static_cast<void>(streams_.synchronize());  // cudaFree need not wait
+      static_cast<void>(streams_.synchronize());  // cudaFree may not wait
       return free_on_device(device_, p, &cudaFree, "cudaFree");
     });
   }
@@ -172,7 +172,7 @@ class CudaMemory {
   CudaStreams& streams_;
   cudaMemPool_t pool_ = nullptr;
   std::mutex mutex_;
-  std::vector<void*> kept_;  // with the lock
+  std::vector<void*> kept_;  // guarded by mutex_
   AtomicValue<bool> has_kept_;
 };
 

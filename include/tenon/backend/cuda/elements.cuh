@@ -15,7 +15,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Aligned as T is.
+/// Loads a T from memory that is aligned for T.
 template <class T>
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE T load_aligned(const char* from) noexcept {
   T value;
@@ -33,15 +33,15 @@ struct alignas(16) Packed {
   T values[16 / sizeof(T)];
 };
 
-/// A real type that numbers are stored as.
+/// The real type that numbers are cast to.
 struct CastTarget {
   ScalarType type;
-  int size;  ///< of an element
+  int size;  ///< of an element in bytes
   bool is_integer;
   bool saturates;
   CastLimits limits;
 
-  /// For numbers of the real type `from`.
+  /// For casts from the real type `from`.
   CastTarget(ScalarType to, ScalarType from, CastMode mode) noexcept
       : type(to),
         size(static_cast<int>(elementSize(to))),
@@ -50,7 +50,7 @@ struct CastTarget {
         limits(cast_limits(to, from, mode)) {}
 };
 
-/// The lower bytes of a number.
+/// Stores the lower `size` bytes of a number.
 TENON_HOST_DEVICE inline void store_bits(int size, char* to, uint64_t bits) noexcept {
   switch (size) {
     case 1: return store_aligned(to, static_cast<uint8_t>(bits));
@@ -59,7 +59,7 @@ TENON_HOST_DEVICE inline void store_bits(int size, char* to, uint64_t bits) noex
     default: return store_aligned(to, bits);
   }
 }
-/// The code of a small format nearest to a float.
+/// The code in a small format whose number is nearest to a float.
 TENON_HOST_DEVICE inline uint64_t encode_small(ScalarType type, float value) noexcept {
   switch (type) {
     case ScalarType::Half: return Half::format::encode(value);
@@ -70,7 +70,7 @@ TENON_HOST_DEVICE inline uint64_t encode_small(ScalarType type, float value) noe
     default: return Float8_e4m3fnuz::format::encode(value);
   }
 }
-/// A float that is stored in some format of up to its own size.
+/// Loads a number of a format of at most 32 bits as a float.
 TENON_HOST_DEVICE inline float load_float(ScalarType type, const char* from) noexcept {
   switch (type) {
     case ScalarType::Half: return Half::format::decode(load_aligned<uint16_t>(from));
@@ -108,7 +108,7 @@ TENON_HOST_DEVICE inline void store_number(const CastTarget& as, char* to, float
   if (as.type == ScalarType::Float) return store_aligned(to, value);
   store_bits(as.size, to, encode_small(as.type, value));
 }
-/// Integers up to 64 bits: int64_t, or uint64_t for a UInt64's.
+/// Stores an integer of up to 64 bits: an int64_t, or a uint64_t if it was a UInt64.
 template <class Integer>
 TENON_HOST_DEVICE inline void store_integer(const CastTarget& as, char* to,
                                             Integer value) noexcept {

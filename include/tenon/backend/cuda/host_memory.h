@@ -13,17 +13,17 @@ TENON_BEGIN_NAMESPACE
 ///
 /// The program orders the work of devices on it: a tensor may be dropped, read and written only
 /// when the device is done with it. CudaBackend's copies are done when they return.
-/// Errors: CUDA's, by name and text.
+/// Errors: CUDA's, with their names and texts.
 /// Threads: any.
 class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
  public:
-  /// `device` is current for CUDA's calls; the memory belongs to its context.
+  /// Calls CUDA with `device` as the current device; the memory belongs to the context of `device`.
   explicit PinnedBackend(int device = 0) noexcept : index_(device) {}
 
   const char* name() const noexcept override { return "cuda_host"; }
   Device device() const noexcept override { return Device(DeviceType::CUDAHost, 0); }
 
-  /// Alignments up to 256.
+  /// `alignment` is at most 256 bytes.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     void* p = nullptr;
     if (!detail::check_cuda_alignment(alignment)) return nullptr;
@@ -51,14 +51,14 @@ class TENON_EXPORT PinnedBackend : public HostMemoryBackend {
 /// Ownership, errors, threads: as PinnedBackend's.
 class TENON_EXPORT ManagedBackend : public HostMemoryBackend {
  public:
-  /// `device` is current for CUDA's calls; synchronize() waits for it.
+  /// Calls CUDA with `device` as the current device; synchronize() waits for `device`.
   explicit ManagedBackend(int device = 0) noexcept : index_(device) {}
 
   const char* name() const noexcept override { return "cuda_managed"; }
   Device device() const noexcept override { return Device(DeviceType::CUDAManaged, 0); }
 
   /// Whether the host may access managed memory while the device works
-  /// (cudaDevAttrConcurrentManagedAccess); false where CUDA does not say.
+  /// (cudaDevAttrConcurrentManagedAccess); false if CUDA does not say.
   bool is_concurrent() const noexcept {
     int value = 0;
     const cudaError_t code =
@@ -67,7 +67,7 @@ class TENON_EXPORT ManagedBackend : public HostMemoryBackend {
     return code == cudaSuccess && value != 0;
   }
 
-  /// Alignments up to 256.
+  /// `alignment` is at most 256 bytes.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     void* p = nullptr;
     if (!detail::check_cuda_alignment(alignment)) return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CudaKernels: what CudaBackend starts on the device besides CUDA's own copies.
+// CudaKernels: the functions with which CudaBackend starts kernels.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,12 +15,13 @@ struct RandomPlan;
 }
 
 /// A table of functions, each of which starts one kernel on a stream of the current device.
-/// cuda_kernels.cuh, which nvcc or Clang compiles, has one: cuda_kernels(). No entry is null.
+/// cuda_kernels() of cuda_kernels.cuh, which nvcc or Clang compiles, returns such a table. No entry
+/// is null.
 ///
-/// Arguments are in host memory, and have been read when the function returns; their pointers are
-/// to device memory. Without elements no kernel is started.
+/// Arguments are in host memory, and have been read when the function returns; pointers in them are
+/// to device memory. If there are no elements, no kernel is started.
 /// Errors: cudaErrorNotSupported, with nothing started, for elements that are not aligned as their
-/// type is (only `copy` between equal types takes those); what cudaLaunchKernel returns.
+/// type is (`copy` between equal types accepts them); else the error of cudaLaunchKernel.
 /// Threads: as a plain value.
 struct CudaKernels {
   /// Copies between memories that do not overlap; if the types differ, copy.nbytes is the size of

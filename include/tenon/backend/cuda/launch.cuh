@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one kernel: an operation for each number from 0 to a count.
+// The only kernel: runs an operation for each number from 0 up to a count.
 //
-// A host compiler with TENON_CUDA_SIMULATED takes start() of tests/unit/cuda/simulated instead.
+// With TENON_CUDA_SIMULATED, a host compiler uses start() of tests/unit/cuda/simulated instead.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,8 +15,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-inline constexpr unsigned kThreads = 256;    // of a block
-inline constexpr int64_t kBlocks = 1 << 16;  // at most: more than run at once on any device
+inline constexpr unsigned kThreads = 256;    // threads of a block
+inline constexpr int64_t kBlocks = 1 << 16;  // the most blocks: more than run at once on any device
 
 #if defined(__NVCC__)  // Clang has no __grid_constant__
 #define TENON_DETAIL_KERNEL_ARGUMENT const __grid_constant__

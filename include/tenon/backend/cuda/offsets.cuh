@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a device's element lies: offsets of its number in row-major order.
+// Offsets: computes an element's byte offsets from its number in row-major order, in kernels.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Divides numbers below 2^31 by one of them with a product and a shift: devices have no division
-/// of integers.
+/// Divides numbers below 2^31 by a fixed one with a product and a shift: devices have no
+/// instruction that divides integers.
 /// Source: Granlund, Montgomery, "Division by Invariant Integers using Multiplication" (1994).
 struct ShortDivisor {
   uint32_t multiplier = 0;
@@ -48,7 +48,7 @@ struct Offsets {
 
   Offsets() noexcept {}  // NOLINT: dims stay unset
 
-  /// Adds a dimension inside of the others; all before any offset is asked for. Adjacent dimensions
+  /// Adds a dimension inside the others. All are added before the first find(). Adjacent dimensions
   /// that can be walked as one are merged.
   void add(int64_t size, const int64_t (&strides)[kSides]) noexcept {
     count *= size;
@@ -82,7 +82,7 @@ struct Offsets {
   }
 };
 
-/// Of a view's elements.
+/// The offsets of a view's elements.
 inline Offsets<1> offsets_of(const TensorView& view) noexcept {
   Offsets<1> offsets;
   const auto unit = static_cast<int64_t>(elementSize(own_type(view.type)));
@@ -98,8 +98,8 @@ inline Offsets<1> offsets_of(const TensorView& view) noexcept {
   return offsets;
 }
 
-/// The widest unit of 1 to 16 bytes that all addresses and lengths are multiples of, which `bits`
-/// are joined from by |.
+/// The widest unit, from 1 to 16 bytes, that divides all addresses and lengths; `bits` is their
+/// bitwise or.
 constexpr int64_t widest_unit(uint64_t bits) noexcept {
   int64_t unit = 1;
   while (unit < 16 && (bits & static_cast<uint64_t>(unit)) == 0) unit *= 2;

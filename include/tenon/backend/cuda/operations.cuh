@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The work of one thread of a kernel, as function objects of an element's number. Random numbers
-// are in random_blocks.cuh.
+// The operations of kernels: function objects that a thread calls with an element's number. Random
+// numbers are in random_blocks.cuh.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct Copied {
   }
 };
 
-/// The type that units of so many bytes are copied as.
+/// The type as which units of kBytes bytes are copied.
 template <int kBytes>
 using Unit = std::conditional_t<
     kBytes == 16, Packed<uint64_t>,
@@ -51,7 +51,7 @@ using Unit = std::conditional_t<
                        std::conditional_t<kBytes == 4, uint32_t,
                                           std::conditional_t<kBytes == 2, uint16_t, uint8_t>>>>;
 
-/// Addresses, strides and nbytes joined by |, for widest_unit().
+/// The bitwise or of addresses, strides and nbytes, for widest_unit().
 inline uint64_t alignment_bits(const StridedCopy& copy, bool with_src) noexcept {
   uint64_t bits = reinterpret_cast<uintptr_t>(copy.dst) | copy.nbytes;
   if (with_src) bits |= reinterpret_cast<uintptr_t>(copy.src);
@@ -80,9 +80,9 @@ struct CastElements : Copied {
   CastTarget as;
   ScalarType from;
   int from_size;
-  int parts;    ///< that are converted: of a complex element both, or the real one
-  bool joins;   ///< to Bool: whether any part is not 0
-  bool widens;  ///< to complex: the imaginary part is 0
+  int parts;    ///< how many are converted: 2 for both of a complex element, else 1
+  bool joins;   ///< complex to Bool: whether any part is not 0
+  bool widens;  ///< real to complex: the imaginary part is 0
 
   CastElements(const StridedCopy& copy, ScalarType to, ScalarType type, CastMode mode) noexcept
       : Copied(copy),
@@ -110,7 +110,7 @@ struct CastElements : Copied {
 /// Writes an element, or sixteen bytes of elements, in units of memory.
 template <int kBytes>
 struct FillUnits : Written {
-  int64_t nbytes;  ///< of a place
+  int64_t nbytes;  ///< that one thread writes
   alignas(16) unsigned char pattern[16];
 
   FillUnits(const Offsets<1>& offsets, void* out, int64_t place, const void* element,
@@ -131,7 +131,7 @@ struct FillUnits : Written {
   }
 };
 
-/// Writes whole numbers, which depend on the element's own.
+/// Base of operations that write an integer computed from the element's number.
 struct Numbers : Written {
   CastTarget as;
   bool widens;
@@ -148,10 +148,10 @@ struct Numbers : Written {
     if (widens) store_bits(as.size, to + as.size, 0);
   }
 };
-/// An element's index along an axis, or its number.
+/// Writes each element's index along an axis, or its number.
 struct IotaElements : Numbers {
-  int64_t length;     ///< values before they start over
-  int64_t inner = 1;  ///< elements with one value
+  int64_t length;     ///< after so many values they repeat
+  int64_t inner = 1;  ///< so many adjacent elements have the same value
 
   IotaElements(const TensorView& out, OptionalIndex axis) noexcept
       : Numbers(out), length(at.count) {
@@ -164,7 +164,7 @@ struct IotaElements : Numbers {
     write(number, number / inner % length);
   }
 };
-/// Ones on the main diagonal of a matrix.
+/// Writes ones on the main diagonal of a matrix, zeros elsewhere.
 struct EyeElements : Numbers {
   int64_t columns;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random elements on a device: those of docs/random.md, a Philox block of four at a time.
+// Random elements on a device: the elements of docs/random.md, made in Philox blocks of four.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ struct RandomBlocks : Written {
   using Number = std::conditional_t<std::is_integral_v<Value>, double, Value>;
 
   uint64_t seed;
-  uint64_t first;  ///< element
+  uint64_t first;  ///< number of the first element
   CastTarget as;
-  int parts;         ///< of an element
-  bool rounds_down;  ///< to a format shorter than Value
-  bool is_packed;    ///< whether four values lie one after the other as they are, all aligned
+  int parts;         ///< of an element: 2 if it is complex
+  bool rounds_down;  ///< because the format is shorter than Value
+  bool is_packed;    ///< whether a block's values are adjacent, aligned and stored without a cast
   float smallest;
   Number offset;
   Number scale;
@@ -76,9 +76,9 @@ struct RandomBlocks : Written {
     for (int part = 0; part < parts; ++part) {
       make({seed, 2 * static_cast<uint32_t>(part)}, block, values);
       if (kDistribution == Distribution::Integers && part == 1) {
-        for (Value& value : values) value = 0;  // they have no imaginary part
+        for (Value& value : values) value = 0;  // random integers have no imaginary part
       }
-      // Of those before the first element the index is huge.
+      // For elements before the first the index wraps and is huge.
       const uint64_t index = 4 * block - first;
       const auto count = static_cast<uint64_t>(at.count);
       if (is_packed && index < count && count - index >= 4) {
@@ -88,7 +88,7 @@ struct RandomBlocks : Written {
           if (index + k >= count) continue;
           int64_t bytes[1];
           at.find(static_cast<int64_t>(index + k), bytes);
-          // Not values[k], which would keep them in memory.
+          // Not values[k], which would keep the array in memory instead of registers.
           const Value value = k < 2    ? k == 0 ? values[0] : values[1]
                                  : k == 2 ? values[2]
                                        : values[3];
@@ -160,7 +160,7 @@ struct RandomBlocks : Written {
       store_number(as, to, value);
     }
   }
-  /// The code next to that which the value was rounded to, where that was up.
+  /// Stores the value rounded down: if the nearest code is above the value, the next lower code.
   TENON_HOST_DEVICE void store_rounded_down(char* to, float value) const noexcept {
     const auto code = static_cast<uint32_t>(encode_small(as.type, value));
     store_bits(as.size, to, code);
