@@ -99,9 +99,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// Options: "max_events", how many allocations and deallocations the timeline takes, 1'000'000 by
   /// default, 0 for none; each allocation reserves room for its deallocation, and the timeline ends
   /// at the first allocation without room. "stack_depth", how many return addresses are recorded
-  /// for each allocation, from 0, the default, to 64: each allocation then takes microseconds
-  /// longer. The innermost addresses are in tenon's functions, some 5 in an optimised program and
-  /// 20 in one that is not.
+  /// for each allocation, from 0, the default, to 64: each takes microseconds. The innermost are in
+  /// tenon's functions: some 5 in an optimised program, 20 in one that is not.
   /// Errors: InvalidArgument; NotSupported for a "stack_depth" if the system has no backtrace().
   Error init(const BackendOptions& options) override;
 
@@ -132,8 +131,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::vector<MemoryLeak> leaks() const;
   /// The leaks as text, the largest first, with one line for equal leaks:
   /// `4096 bytes, Float {32, 32} by zeros in "decoder" (scope at model.cpp:57), 3 times`.
-  /// With "stack_depth", each line is followed by the return addresses, one per line;
-  /// debug/tenon_stacks.py turns them into the source lines of the calls.
+  /// With "stack_depth", the return addresses follow, one per line; debug/tenon_stacks.py turns
+  /// them into source lines.
   std::string leak_report() const;
   /// One line: `1024 bytes in use in 1 block, peak 17408 bytes, 2 allocations of 17408 bytes`.
   std::string summary() const;
@@ -238,8 +237,7 @@ class TrackingScope {
 /// While it lives, refuses the calling thread's allocations from the backend: they fail with
 /// OutOfMemory, and the text says where this scope and the innermost TrackingScope are.
 ///
-/// The program is not aborted: the caller gets an error as for any OutOfMemory, with the function's
-/// name.
+/// The program is not aborted: the caller gets the error, as for any OutOfMemory.
 /// Ownership, threads: as TrackingScope's.
 class NoAllocationScope {
  public:

@@ -11,7 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The location of a blob, whose sizes must be the tensor's. Refers to the lists of `layout`.
+/// Finds the location of a blob, and checks that its sizes are the tensor's. The location refers to
+/// the lists of `layout`.
 TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tensor, Layout& layout,
                                       MemoryLocation& location) noexcept {
   TensorView& view = location.view;
@@ -38,7 +39,8 @@ TENON_TEMPLATE_INLINE Error find_blob(const Blob& blob, const TensorFields& tens
   return check_device_pointer(blob.device, blob.data, own_type(view.type), layout);
 }
 
-/// The location of contiguous elements of the tensor's dtype. Refers to the lists of `layout`.
+/// Finds the location of contiguous elements of the tensor's dtype. The location refers to the
+/// lists of `layout`.
 TENON_TEMPLATE_INLINE Error find_bytes(const DataPtr& data, size_t nbytes,
                                        const TensorFields& tensor, Layout& layout,
                                        MemoryLocation& location) noexcept {
@@ -133,21 +135,21 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, const DataPtr
 /// Copies a blob, such as a camera's padded rows, to a tensor of the same sizes, such as an output
 /// allocated in advance. Both may have any strides.
 ///
-/// Ownership: borrows both for the length of the call. Touches only their elements. A blob that
-/// overlaps the tensor's memory is copied through a temporary.
+/// Ownership: borrows both for the length of the call. Accesses only their elements, not the gaps.
+/// A blob that overlaps the tensor's memory is copied through a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; an invalid shape;
 /// a tensor whose elements may share memory; memory that is not on the blob's device, by
 /// DeviceBackend::check_memory()), InvalidType (an Undefined dtype; a cast that canCast() refuses,
-/// with CastMode::Checked), NotSupported (memory that the host cannot reach, where no backend is
-/// registered for its device), OutOfMemory. Nothing is changed then.
+/// with CastMode::Checked), NotSupported (memory that the host cannot reach, on a device for which
+/// no backend is registered), OutOfMemory. After an error nothing has changed.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {
   return detail::add_context_if("assign", detail::assign_blob(out, blob, mode));
 }
 
-/// As above, and normalises: see Normalize, and copy_() with a Normalize.
+/// As above, and normalises the values: see Normalize, and copy_() with a Normalize.
 /// Errors: as above, and those of that copy_().
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob, const Normalize& normalize,
@@ -158,7 +160,8 @@ template <class = void>
 /// Copies `nbytes` bytes, contiguous row-major elements of the tensor's dtype, to a tensor of any
 /// strides.
 /// Errors: as above; InvalidArgument for another byte count; InvalidType for a pointer to elements
-/// of another type. Raw bytes (void*, char*, unsigned char*, std::byte*) may be of any.
+/// of another type. Raw bytes (void*, char*, unsigned char*, std::byte*) may be elements of any
+/// type.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, detail::DataPtr data, size_t nbytes) noexcept {
   return detail::add_context_if("assign", detail::assign_bytes(out, data, nbytes));
@@ -168,8 +171,8 @@ template <class ContainerNeedsBlob, class... More,
 Error assign(TensorArg, ContainerNeedsBlob&&, const More&...)
     TENON_MISTAKE("assign takes a blob: assign(t, Blob::of(values.data(), sizes))");
 
-/// Whether assign() with these arguments would succeed, except that memory for a temporary may run
-/// out. If false, last_error_message() says why.
+/// Whether assign() with these arguments would succeed, unless memory for a temporary runs out. If
+/// false, last_error_message() says why.
 template <class = void>
 [[nodiscard]] bool can_assign(TensorArg out, const Blob& blob,
                               CastMode mode = CastMode::Checked) noexcept {

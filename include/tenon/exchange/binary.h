@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_binary and from_binary: elements as bytes in one order, whatever the strides and the host.
+// to_binary and from_binary: elements as bytes, in the same order for all strides and hosts.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The default limit of to_binary(): none.
+/// The default limit of to_binary(): all elements.
 inline constexpr int64_t kAllElements = INT64_MAX;
 
 namespace detail {
 
-/// The sizes of the first rows that hold at least `count` > 0 elements, and less than twice as
-/// many; cut along the outermost dimension possible.
+/// The sizes of a leading part of the elements: at least `count` > 0, less than twice as many. The
+/// part is cut along the outermost dimension possible.
 TENON_TEMPLATE_INLINE Dims leading_sizes(Dims sizes, int64_t numel, int64_t count) noexcept {
   for (int64_t& size : sizes) {
     numel /= size;
@@ -102,13 +102,13 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const DataPtr& bytes, size_t count,
 
 }  // namespace detail
 
-/// The elements as bytes, in row-major order for any strides: each number little-endian, a complex
-/// one as two, a Bool as 0 or 1; at most the first `limit` elements.
+/// The elements as bytes, in row-major order for any strides: each number is little-endian, a
+/// complex number is two numbers, a Bool is a byte 0 or 1. At most the first `limit` elements.
 ///
 /// Ownership: copies.
 /// Errors: InvalidArgument for a negative limit; InvalidState for an undefined tensor or a
-/// placeholder; NotSupported for memory that the host cannot read; OutOfMemory (a strided tensor of
-/// more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
+/// placeholder; NotSupported for memory that the host cannot read; OutOfMemory (for a strided
+/// tensor with more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
 /// The try_ form returns a Result.
 /// Cost: O(bytes); one allocation, the vector's.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
@@ -134,13 +134,14 @@ template <class Out>
 struct FromBinary {
   const char* function;
 
-  /// A row-major tensor of the bytes of to_binary(), exactly as many as the sizes need, in a
-  /// container of uint8_t, char or std::byte.
+  /// A row-major tensor with the elements of to_binary()'s bytes. `bytes` is a container of
+  /// uint8_t, char or std::byte, with exactly as many bytes as the sizes need.
   ///
   /// Ownership: copies; the bytes need no alignment. from_bytes() adopts a vector in the host's
   /// byte order.
-  /// Errors: InvalidArgument (another number of bytes, both are named; a null pointer to bytes;
-  /// invalid sizes), InvalidType (Undefined; a pointer to elements of another type), OutOfMemory.
+  /// Errors: InvalidArgument (another number of bytes: the text has both numbers; a null pointer to
+  /// bytes; invalid sizes), InvalidType (Undefined; a pointer to elements of another type),
+  /// OutOfMemory.
   /// Source: Nx.from_binary, whose bytes are in the host's order, and numpy.frombuffer.
   template <class... Options, IfOptions<Options...> = 0>
   Out operator()(Span<const uint8_t> bytes, const Dims& sizes, tenon::ScalarType type,

@@ -13,28 +13,29 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A description of memory, with its owner: made by Blob::of() or to_blob(), or filled in by hand.
-/// Checked by the functions that take it. Fields are only ever appended.
+/// A description of memory, with its owner. Blob::of() or to_blob() makes a Blob, or the program
+/// fills in the fields; the functions that take a Blob check it. Later versions only append fields.
 ///
-/// Ownership: copies share `owner`, which keeps the memory alive; without one the caller
+/// Ownership: copies share `owner`, which keeps the memory alive; without an owner the caller
 /// keeps the memory alive.
 /// Threads: like std::shared_ptr; the owner may be dropped on any thread.
 struct Blob {
-  /// Element 0, on any device. Null without elements and for a placeholder.
+  /// Element 0, on any device. Null if there are no elements, and for a placeholder.
   void* data = nullptr;
   Dims sizes = {};  ///< one for each dimension
-  /// In elements, of any value; empty for contiguous memory.
+  /// In elements; any values. Empty for contiguous memory.
   detail::StridesArg strides = {};
-  /// Must be filled in: functions refuse an Undefined one.
+  /// Must be set: functions refuse Undefined.
   ScalarType dtype = ScalarType::Undefined;
   Device device = {};  ///< where the memory is
-  /// In bytes; must be the dtype's. 0: not given.
+  /// In bytes; must be that of the dtype. 0: not given.
   size_t element_size = 0;
-  bool readonly = false;                        ///< whether it must not be written
-  std::shared_ptr<const void> owner = nullptr;  ///< keeps the memory alive; null: the caller does
+  bool readonly = false;  ///< whether it must not be written
+  std::shared_ptr<const void> owner =
+      nullptr;  ///< keeps the memory alive; if null, the caller does
 
-  /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. Read-only for a
-  /// pointer to const. Empty strides mean contiguous memory.
+  /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. The blob is
+  /// read-only if the pointer is to const. Empty strides mean contiguous memory.
   /// Ownership: `owner`, if given, keeps the memory alive.
   template <class P, detail::IfPointer<P> = 0>
   static Blob of(P data, Dims sizes, detail::StridesArg strides = {},
@@ -82,8 +83,9 @@ struct Blob {
   ScalarType scalar_type() const noexcept { return dtype; }
 
   /// A blob of memory whose strides are in bytes: NumPy's strides, OpenCV's step, a camera's pitch.
-  /// Read-only for a pointer to const. Strides may be 0 or negative; empty ones mean contiguous
-  /// memory. Strides of dimensions of size 1, and all without elements, are ignored.
+  /// The blob is read-only if the pointer is to const. Strides may be 0 or negative; empty strides
+  /// mean contiguous memory. The strides of dimensions of size 1 are ignored, and all strides if
+  /// there are no elements.
   /// Ownership: none; set `owner`.
   /// Errors: InvalidArgument for a stride that is not a multiple of the element's size; InvalidType
   /// for a pointer to elements of another type; those of as_view().
@@ -91,13 +93,13 @@ struct Blob {
   static Result<Blob> from_byte_strides(T* data, const Dims& sizes, const Dims& byte_strides,
                                         ScalarType dtype, Device device = {}) noexcept;
 
-  /// The memory as a view, without `owner` and `readonly`; empty strides become dense ones.
+  /// The memory as a view, without `owner` and `readonly`; empty strides become dense strides.
   /// `data` may be null.
   /// Ownership: the view owns its lists, not the memory, which must outlive it.
   /// Errors: InvalidArgument for sizes and strides that no tensor can have, and for an
-  /// element_size that is neither 0 nor the dtype's; InvalidType for an Undefined dtype;
+  /// element_size that is neither 0 nor that of the dtype; InvalidType for an Undefined dtype;
   /// InvalidState when to_blob() made the blob and the tensor's backend is gone (needs RTTI);
-  /// OutOfMemory (more dimensions than TENON_INLINE_DIMS). Hence not noexcept.
+  /// OutOfMemory (more dimensions than TENON_INLINE_DIMS).
   ViewWithLists as_view() const;
 
   /// The strides in bytes, as in NumPy, OpenCV and the buffer protocol; dense if `strides` is
@@ -141,7 +143,7 @@ TENON_TEMPLATE_INLINE Error check_owner(const Blob& blob) noexcept {
   const MemoryHold* const hold = hold_in(blob.owner);
   return hold == nullptr ? Error::Ok : hold->check("the blob");
 }
-/// The blob as a view whose lists `layout` keeps.
+/// The blob as a view that refers to the lists of `layout`.
 TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, Layout& layout,
                                            TensorView& view) noexcept {
   TENON_TRY(check_owner(blob));
@@ -150,7 +152,7 @@ TENON_TEMPLATE_INLINE Error make_blob_view(const Blob& blob, Layout& layout,
   return Error::Ok;
 }
 
-/// as_view() without its name in errors.
+/// as_view(), but without "as_view" in error texts.
 TENON_TEMPLATE_INLINE Error copy_blob_view(const Blob& blob, ViewWithLists& copy) noexcept {
   TensorView view;
   Layout layout;
@@ -209,8 +211,9 @@ TENON_TEMPLATE_INLINE Error make_blob(const TensorArg& source, Blob& blob) noexc
   return make_owner(source, blob.owner);
 }
 
-/// A tensor over the blob's memory, which `owners` keep alive; `kept` is the hold in blob.owner if
-/// to_blob() made it. If the options name a backend, the memory is that backend's.
+/// A tensor over the blob's memory. `owners` keep the memory alive; `kept` is the hold in
+/// blob.owner, if to_blob() made that owner. If the options name a backend, the memory belongs to
+/// that backend.
 template <class Out, class... Options>
 Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] MemoryHold& kept,
                    Deleter& owners, Options&... options) {
@@ -247,13 +250,13 @@ Out make_from_blob(const char* function, const Blob& blob, [[maybe_unused]] Memo
   }
   if constexpr (kTakesBack) {
     if (error == Error::Ok && kept.attach(fields(new_tensor))) {
-      fields(new_tensor).deleter.reset();  // the owner
+      fields(new_tensor).deleter.reset();  // drops the owner
     }
   }
   return return_to_user<Out>(function, error, new_tensor);
 }
 
-/// A blob over a copy of a tensor; data and metadata are on the heap.
+/// A blob over a copy of a tensor; the copy's data and metadata are on the heap.
 TENON_TEMPLATE_INLINE Result<Blob> make_owned_blob(const char* function,
                                                    const ConstTensorArg& source) noexcept {
   const Result<Tensor> copy = clone<Result<Tensor>>(function, source, options_in(host_backend()));
@@ -289,7 +292,7 @@ inline Dims Blob::byte_strides() const {
   Dims byte_strides(view.strides);
   if (error == Error::Ok) error = detail::check_dims("strides", byte_strides);
   detail::raise_if("byte_strides", error);
-  // Unsigned: a size-1 dimension may have any stride.
+  // Unsigned, which cannot overflow: a dimension of size 1 may have any stride.
   const uint64_t size = elementSize(detail::own_type(view.type));
   for (int64_t& stride : byte_strides) {
     stride = static_cast<int64_t>(static_cast<uint64_t>(stride) * size);
@@ -300,7 +303,7 @@ inline Dims Blob::byte_strides() const {
 inline size_t Blob::nbytes() const {
   detail::Layout layout;
   detail::raise_if("nbytes", detail::make_blob_layout(*this, layout));
-  // Unsigned: the sum of two signed numbers may overflow.
+  // Unsigned: the difference of two signed numbers may overflow.
   return (static_cast<size_t>(layout.offsets.max + 1) - static_cast<size_t>(layout.offsets.min)) *
          elementSize(detail::own_type(dtype));
 }
@@ -327,17 +330,18 @@ Out to_blob(const char* function, const TensorArg& source) {
 
 }  // namespace detail
 
-/// A description of a tensor's memory: any strides, device and dtype, read-only or not. Data is
-/// null for a placeholder.
+/// A description of a tensor's memory, with any strides, device and dtype, read-only or not. `data`
+/// is null for a placeholder.
 ///
 /// Ownership: shares the memory, not the shape: the blob's owner keeps the memory alive after the
-/// tensor is gone, and while the owner lives the tensor cannot grow (InUse), as with a view. For
+/// tensor is gone, and while the owner lives the tensor cannot grow (InUse), as if a view shared
+/// its memory. For
 /// a tensor over a raw TensorImpl* the owner is null; the caller keeps the memory alive.
 /// from_blob() of this blob returns the tensor itself if it still matches the blob, else a view.
 /// Without RTTI, in ATen mode, and if from_blob() is given a backend or an owner, each round trip
-/// nests one more owner: do not repeat it in a loop.
+/// nests one more owner: do not repeat round trips in a loop.
 /// Errors: InvalidState for an undefined tensor; OutOfMemory.
-/// Cost: one allocation; three with more dimensions than TENON_INLINE_DIMS.
+/// Cost: one allocation; three if there are more dimensions than TENON_INLINE_DIMS.
 TENON_TEMPLATE_INLINE Blob to_blob(const TensorArg& source) {
   return detail::to_blob<Blob>("to_blob", source);
 }
@@ -345,14 +349,14 @@ TENON_TEMPLATE_INLINE Result<Blob> try_to_blob(const TensorArg& source) {
   return detail::to_blob<Result<Blob>>("try_to_blob", source);
 }
 
-/// A blob that owns a copy of a tensor on the heap: for other threads, and to outlive arenas,
-/// backends and devices. Keeps dtype, sizes and dense strides; other strides become dense. Never
-/// uses the memory of a BackendScope's or the tensor's backend.
+/// A blob that owns a copy of a tensor on the heap: other threads may use the copy, and it may
+/// outlive arenas, backends and devices. Keeps dtype, sizes and dense strides; other strides become
+/// dense. Never allocates from the backend of a BackendScope or of the tensor.
 ///
 /// Ownership: `owner` frees the copy, on any thread.
-/// Errors: InvalidState for an undefined or a deallocated tensor, a placeholder, and when its
-/// backend is gone; NotSupported for memory that neither the host nor a registered backend can
-/// reach; OutOfMemory, and what the backend reports.
+/// Errors: InvalidState for an undefined or a deallocated tensor, for a placeholder, and if the
+/// tensor's backend is gone; NotSupported for memory that neither the host nor a registered backend
+/// can reach; OutOfMemory, and the backend's errors.
 template <class = void>
 Blob to_owned_blob(ConstTensorArg source) {
   return detail::make_owned_blob("to_owned_blob", source).value();
@@ -393,7 +397,7 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
   return make_from_blob<Out>(function, blob, none_kept, owners, options...);
 }
 
-/// `layout` keeps the view's lists.
+/// The view refers to the lists of `layout`.
 template <class T, size_t N>
 Error check_blob_access(const Blob& blob, Layout& layout, TensorView& view) noexcept {
   TENON_TRY(make_blob_view(blob, layout, view));
@@ -406,10 +410,11 @@ Error check_blob_access(const Blob& blob, Layout& layout, TensorView& view) noex
 
 }  // namespace detail
 
-/// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; T is const for a
-/// read-only one. The try_ form returns a Result.
+/// Indexed access to a blob's elements, `accessor<float, 2>(blob)[i][j]`; for a read-only blob T is
+/// const. The try_ form returns a Result.
 ///
-/// Ownership: none; the memory must outlive the accessor; a blob with an owner keeps it alive.
+/// Ownership: none; the memory must outlive the accessor. A blob with an owner keeps the memory
+/// alive.
 /// Errors: those of accessor() of a TensorView and of Blob::as_view(), and InvalidState for a
 /// read-only blob unless T is const.
 template <class T, size_t N>
@@ -428,7 +433,7 @@ Result<TensorAccessor<T, N>> try_accessor(const Blob& blob) noexcept {
   return detail::accessor_of<T, N>(view);
 }
 
-/// Blob::as_view(), or its error.
+/// As Blob::as_view(), but returns the error.
 inline Result<ViewWithLists> try_as_view(const Blob& blob) noexcept {
   ViewWithLists copy;
   TENON_TRY(detail::add_context_if("try_as_view", detail::copy_blob_view(blob, copy)));

@@ -16,13 +16,13 @@ TENON_BEGIN_NAMESPACE
 
 /// How to export a read-only tensor to DLPack before 1.0, which has no read-only flag.
 enum class LegacyReadOnly : uint8_t {
-  Refuse,  ///< an error
+  Refuse,  ///< fail with NotSupported
   Drop,    ///< export it without the flag
 };
 
 namespace detail {
 
-/// The head of a block with a struct and its hold on the memory.
+/// The head of a block that contains a struct and the struct's hold on the memory.
 struct DLPackBlock {
   MemoryHold memory;
   DLPackBlock* next;  // in DLPackReleases::waiting
@@ -30,7 +30,7 @@ struct DLPackBlock {
 
 /// The releases running on this thread.
 struct DLPackReleases {
-  int depth = 0;                   // of nested releases
+  int depth = 0;                   // how many releases are nested
   DLPackBlock* waiting = nullptr;  // released when the innermost release ends
 };
 inline DLPackReleases& dlpack_releases() noexcept {
@@ -38,8 +38,8 @@ inline DLPackReleases& dlpack_releases() noexcept {
   return releases;
 }
 
-/// Releases the memory, whose deleter may be foreign and release another tenon struct. Beyond
-/// kMaxDepth nested releases are queued, which bounds the stack.
+/// Releases the memory. The memory's deleter may be foreign and release another struct of tenon's.
+/// Releases nested deeper than kMaxDepth are queued, which bounds the stack.
 inline void release_dlpack(DLPackBlock* block) noexcept {
   constexpr int kMaxDepth = 16;
   DLPackReleases& releases = dlpack_releases();
@@ -58,7 +58,7 @@ inline void release_dlpack(DLPackBlock* block) noexcept {
   --releases.depth;
 }
 
-/// A struct and the hold on its memory, in one block; sizes and strides follow.
+/// A struct and the hold on its memory; sizes and strides follow in the same block.
 template <class Managed>
 struct DLPackExport : DLPackBlock {
   Managed managed;
@@ -67,8 +67,8 @@ struct DLPackExport : DLPackBlock {
     release_dlpack(static_cast<DLPackExport*>(self->manager_ctx));
   }
   /// The hold of a struct that this library made; null for any other struct, and if the struct's
-  /// version was edited. A library with hidden symbols has its own release(), so its structs count
-  /// as foreign.
+  /// version was changed. A library with hidden symbols has another release(), so structs that it
+  /// made count as foreign.
   static MemoryHold* memory_of(const Managed& exported) noexcept {
     if constexpr (is_versioned_v<Managed>) {
       if (exported.version.major != kDLPackVersion.major) return nullptr;
@@ -95,8 +95,8 @@ TENON_TEMPLATE_INLINE Error check_export(const TensorFields& from, DLDataType& t
   return Error::Ok;
 }
 
-/// Fills in a struct. `shape` receives sizes and strides. `origin` is the start of element 0's
-/// memory.
+/// Fills in a struct. Writes sizes and strides to `shape`. `origin` is where the memory of element
+/// 0 starts.
 TENON_TEMPLATE_INLINE Error describe_export(const TensorFields& from, DLDataType type,
                                             const void* origin, int64_t* shape,
                                             DLTensor& t) noexcept {
@@ -132,7 +132,7 @@ template <class Managed>
 Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexcept {
   using Export = DLPackExport<Managed>;
   static_assert(is_managed_tensor_v<Managed> && is_same_layout_v<Managed>,
-                "this is another struct than DLPack's");
+                "this struct does not have the layout of DLPack's");
   TENON_TRY(check_metadata(source, "the tensor"));
   BackendState* const metadata_backend = metadata_backend_of(fields(source));
   const SourceGuard kept(source, metadata_backend != nullptr);
@@ -150,7 +150,7 @@ Error make_export(const TensorArg& source, uint64_t flags, Managed*& out) noexce
   managed->manager_ctx = &made;
   managed->deleter = &Export::release;
   TENON_TRY(made.memory.hold(kept.arg));
-  TENON_TRY(check_not_deallocated(from, "the tensor"));  // a backend's code may deallocate it
+  TENON_TRY(check_not_deallocated(from, "the tensor"));  // a backend's code may have deallocated it
   if (from.layout.rank() != rank) {
     return fail(Error::InvalidState, "the tensor was changed meanwhile");
   }
@@ -201,18 +201,20 @@ Out export_legacy(const char* function, const TensorArg& t, LegacyReadOnly reado
 
 }  // namespace detail
 
-/// A DLPack struct over a tensor's memory. `Managed` is tenon's type or another header's, such as
-/// dlpack.h's. Its flags are set for read-only tensors and for copies.
+/// A DLPack struct over a tensor's memory. `Managed` is tenon's type or that of another header,
+/// such as dlpack.h. The struct's flags say whether the tensor is read-only and whether it is a
+/// copy.
 ///
 /// Ownership: the caller calls the struct's deleter once, or passes the struct on; see DLPackPtr.
-/// The struct shares the memory, not the shape: it keeps the memory alive after the tensor is gone,
-/// and until its release the tensor cannot grow (InUse), as with a view.
+/// The struct shares the memory, not the shape: the struct keeps the memory alive after the tensor
+/// is gone. Until the struct is released the tensor cannot grow (InUse), as if a view shared its
+/// memory.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (meta tensors,
 /// expressions, memory that only the program's backend can access); OutOfMemory; with `copy` the
 /// errors of clone_tensor_ptr().
 /// Threads: the deleter may run on any thread, unless the memory's backend is bound to one thread.
 /// Cost: one allocation. Streams: nothing is synchronised. Before a consumer uses a device's memory
-/// on a stream, call DeviceBackend::order_before(stream); before tenon uses it again,
+/// on a stream, call DeviceBackend::order_before(stream); before tenon uses the memory again, call
 /// order_after(stream).
 /// Source: at::toDLPackVersioned.
 template <class Managed = dlpack::DLManagedTensorVersioned>

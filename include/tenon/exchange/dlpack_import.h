@@ -28,7 +28,7 @@ inline void* first_element(const DLTensor& t) noexcept {
   return t.data == nullptr ? nullptr : static_cast<char*>(t.data) + t.byte_offset;
 }
 
-/// Whether data is a handle and element 0 has an offset.
+/// Whether t.data is a handle and element 0 has an offset from it.
 inline bool has_offset_from_handle(const DLTensor& t) noexcept {
   return t.byte_offset != 0 && t.data != nullptr &&
          has_dlpack_handles(static_cast<DeviceType>(t.device.device_type));
@@ -47,12 +47,12 @@ struct DLPackPlan {
   NewTensor new_tensor;    // describes the struct's memory, or is the tensor that was exported
   bool is_export = false;  // whether it is the tensor that was exported
   bool must_copy = false;
-  Backend* target = nullptr;  // of a copy on another device
+  Backend* target = nullptr;  // the backend of a copy on another device
 };
 
-/// If the struct still describes the tensor that this library exported, and may share it, makes
-/// `new_tensor` that tensor without further checks. The struct may have been edited: if anything
-/// differs, in value or form, the checks decide.
+/// If the struct still describes the tensor that this library exported, and the import may share
+/// that tensor, makes `new_tensor` that tensor without further checks. A program may have edited
+/// the struct: if anything differs from the export, returns false, and the checks decide.
 TENON_TEMPLATE_INLINE bool take_back(const DLPackContents& from, const Optional<bool>& copy,
                                      const Optional<Device>& asked, TensorShapeDynamism dynamism,
                                      NewTensor& new_tensor) noexcept {
@@ -142,7 +142,8 @@ TENON_NOINLINE Out import_copy(const char* function, DLPackPlan& plan,
   return return_to_user<Out>(function, error, new_tensor, copy.backend);
 }
 
-/// A view from the start of a handle's memory, so that an export finds the handle again.
+/// A view of a tensor that begins where the handle's memory begins, so that an export finds the
+/// handle again.
 template <class Out>
 TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents& from,
                                       DLPackPlan& plan, TensorShapeDynamism dynamism,
@@ -164,7 +165,7 @@ TENON_NOINLINE Out import_from_handle(const char* function, const DLPackContents
   return return_to_user<Out>(function, make(), plan.new_tensor);
 }
 
-/// A tensor over the memory, which `release` frees. If this library exported the struct, it is the
+/// A tensor over the memory, which `release` frees. For a struct that this library exported: the
 /// exported tensor, if plan_import() took it back, else a view of that tensor.
 template <class Out>
 Out import_planned(const char* function, const DLPackContents& from, DLPackPlan& plan,
@@ -205,20 +206,20 @@ struct FromDLPack {
   /// A tensor over the memory of a DLPack struct of any header, with or without a version: the same
   /// sizes, strides, dtype and device, read-only where the struct says so.
   ///
-  /// `copy`: true to copy, false to share or fail, none to copy only if necessary: if data is
-  /// misaligned for its elements, or is wanted on another `device`.
-  /// `device`: where the data is wanted; none for where it is.
+  /// `copy`: true to copy, false to share or fail, none to copy only if necessary: if the data is
+  /// misaligned for its elements, or is on another device than `device`.
+  /// `device`: the device that the data is to be on; none leaves it where it is.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
-  /// the memory is gone, or before this returns if the data was copied or the struct refused. For a
-  /// struct that this library exported, returns the exported tensor, with which later resizes are
-  /// shared, if sizes, strides, type, device, READ_ONLY and dynamism still match; else a view of
-  /// it. ATen mode does not recognise such structs.
-  /// Errors: InvalidArgument, NotSupported: what check_dlpack() says; InvalidArgument for memory
-  /// that is not on its device, where that has a registered DeviceBackend; NotSupported if a copy
-  /// is needed and `copy` is false, for a copy to or from a device without a registered backend,
-  /// for misaligned data on such a device, and for a byte offset from a handle (OpenCL, Vulkan,
-  /// Metal, WebGPU) that is not a multiple of the element size; OutOfMemory. If the major version
-  /// is another, only the deleter is called.
+  /// the memory is gone, or before this returns if the data was copied or the struct was refused.
+  /// For a struct that this library exported, returns the exported tensor, so that later resizes
+  /// are shared, if sizes, strides, type, device, READ_ONLY and dynamism still match; else a view
+  /// of that tensor. ATen mode does not recognise such structs.
+  /// Errors: InvalidArgument and NotSupported for the violations that check_dlpack() lists;
+  /// InvalidArgument for memory that is not on its device, if a DeviceBackend is registered for
+  /// that device; NotSupported if a copy is needed and `copy` is false, for a copy to or from a
+  /// device without a registered backend, for misaligned data on such a device, and for a byte
+  /// offset from a handle (OpenCL, Vulkan, Metal, WebGPU) that is not a multiple of the element
+  /// size; OutOfMemory. If the major version is not 1, only the struct's deleter is called.
   /// Threads: a struct that this library made may be imported while other threads read its tensor's
   /// shape, but not while one resizes the tensor. Streams: nothing is synchronised. Give a producer
   /// that asks for a stream DeviceBackend::stream_number(); for other producers call

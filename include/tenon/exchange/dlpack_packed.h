@@ -11,17 +11,17 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Numbers that tensors have no dtype for, as their bytes.
+/// Packed numbers, for which tensors have no dtype, as bytes.
 /// Threads: as a plain value.
 struct PackedTensor {
-  TensorPtr bytes;                          ///< of Byte, as unpack() takes them
-  PackedType type = PackedType::Undefined;  ///< what they hold
-  Dims sizes;                               ///< in numbers
+  TensorPtr bytes;                          ///< a Byte tensor, as unpack() takes it
+  PackedType type = PackedType::Undefined;  ///< the type of the numbers in `bytes`
+  Dims sizes;                               ///< counted in numbers
 };
 
 namespace detail {
 
-/// The sizes and strides of a struct's bytes. `type` is known.
+/// Computes the sizes and strides of a struct's bytes. out.type is already set.
 TENON_TEMPLATE_INLINE Error describe_bytes(const DLTensor& t, PackedTensor& out, Dims& sizes,
                                            Dims& strides) noexcept {
   const int64_t bits = packed_bits(out.type);
@@ -58,7 +58,7 @@ TENON_TEMPLATE_INLINE Error describe_bytes(const DLTensor& t, PackedTensor& out,
   return check_dims("sizes", sizes);
 }
 
-/// Turns `from` into a uint8 tensor over the same bytes; import_dlpack() checks the rest.
+/// Makes `from` describe a uint8 tensor over the same bytes; import_dlpack() checks the rest.
 TENON_TEMPLATE_INLINE Error take_as_bytes(DLPackContents& from, PackedTensor& out, Dims& sizes,
                                           Dims& strides) noexcept {
   DLTensor& t = from.tensor;
@@ -71,7 +71,7 @@ TENON_TEMPLATE_INLINE Error take_as_bytes(DLPackContents& from, PackedTensor& ou
   }
   if ((from.flags & kDLPackIsSubbyteTypePadded) != 0 && t.dtype.bits < 8) {
     return fail(Error::NotSupported, "each ", out.type,
-                " has a byte (IS_SUBBYTE_TYPE_PADDED), expected packed ones");
+                " has a byte (IS_SUBBYTE_TYPE_PADDED), expected packed numbers");
   }
   if (t.ndim >= 0 && static_cast<size_t>(t.ndim) <= kMaxDims &&
       (t.ndim == 0 || t.shape != nullptr)) {
@@ -109,7 +109,7 @@ Out import_packed(const char* function, Managed* managed) {
   return out;
 }
 
-/// Exports bytes, and makes the struct say what they hold.
+/// Exports bytes, and gives the struct the dtype of their numbers.
 template <class Managed>
 Error make_packed_export(const TensorArg& t, PackedType type, Managed*& out) noexcept {
   const int bits = packed_bits(type);
@@ -118,7 +118,7 @@ Error make_packed_export(const TensorArg& t, PackedType type, Managed*& out) noe
   TENON_TRY(find_unpacked_sizes(fields(t), type, numbers));
   if (bits == 6 && !fields(t).layout.is_contiguous()) {
     return fail(Error::NotSupported, "strides ", fields(t).layout.strides(), " of ", type,
-                ", which are not contiguous; contiguous(t) is");
+                ", which are not contiguous; contiguous(t) makes a contiguous copy");
   }
   Managed* made = nullptr;
   TENON_TRY(make_export(t, 0, made));
@@ -128,7 +128,7 @@ Error make_packed_export(const TensorArg& t, PackedType type, Managed*& out) noe
   }
   to.dtype.bits = static_cast<uint8_t>(bits);
   to.dtype.lanes = static_cast<uint16_t>(bits == 6 ? 1 : 8 / bits);
-  if (bits == 6) {  // which lanes cannot make a byte of
+  if (bits == 6) {  // no number of lanes makes a byte
     for (int32_t d = 0; d + 1 < to.ndim; ++d) to.strides[d] = to.strides[d] / 3 * 4;
     to.shape[to.ndim - 1] = to.shape[to.ndim - 1] / 3 * 4;
   }
@@ -148,12 +148,12 @@ Out export_packed(const char* function, const TensorArg& t, PackedType type) {
 /// The bytes of a DLPack struct of packed numbers, without a copy. from_dlpack() refuses such
 /// structs.
 ///
-/// The struct's elements are bytes (float4_e2m1fn with 2 lanes, as PyTorch has them, and
-/// float8_e8m0fnu), or numbers (1 lane, as JAX has them). Numbers have to be contiguous. If rows
-/// end at a byte's end, the last size of the bytes is that of a row in bytes; else the bytes are
-/// 1-d.
-/// Ownership, errors, threads: as from_dlpack(). Errors also: NotSupported (another type, numbers
-/// that have a byte each, numbers of 1 lane that are not contiguous).
+/// Each element of the struct is either a byte (float4_e2m1fn with 2 lanes, as PyTorch exports it,
+/// or float8_e8m0fnu), or one packed number (1 lane, as JAX exports it). Packed numbers must be
+/// contiguous. If a row ends at the end of a byte, the last size of `bytes` is a row's length in
+/// bytes; else `bytes` is 1-d.
+/// Ownership, errors, threads: as from_dlpack(). Errors also: NotSupported (another type; numbers
+/// that have a byte each; numbers of 1 lane that are not contiguous).
 template <class Managed, detail::IfManaged<Managed> = 0>
 PackedTensor from_dlpack_packed(Managed* managed) {
   return detail::import_packed<PackedTensor>("from_dlpack_packed", managed);
@@ -163,10 +163,11 @@ Result<PackedTensor> try_from_dlpack_packed(Managed* managed) noexcept {
   return detail::import_packed<Result<PackedTensor>>("try_from_dlpack_packed", managed);
 }
 
-/// A DLPack struct over the memory of a Byte tensor, which says that the bytes are packed numbers.
+/// A DLPack struct over the memory of a Byte tensor. The struct says that the bytes are packed
+/// numbers.
 ///
-/// An element of the struct is a byte: float4_e2m1fn has 2 lanes, as PyTorch takes it. Numbers of 6
-/// bits have 1 lane, and sizes in numbers.
+/// Each element of the struct is a byte: float4_e2m1fn has 2 lanes, as PyTorch imports it. Numbers
+/// of 6 bits have 1 lane, and sizes are counted in numbers.
 /// Ownership, threads, cost: as to_dlpack(). Errors also: those of unpack() for the dtype and the
 /// sizes; NotSupported (numbers of 6 bits that are not contiguous).
 template <class Managed = dlpack::DLManagedTensorVersioned>

@@ -25,8 +25,8 @@ namespace dlpack {
 
 /// A version of DLPack's structs.
 struct DLPackVersion {
-  uint32_t major;  ///< another one is another layout, which readers refuse
-  uint32_t minor;  ///< a later one has additions, which readers may ignore
+  uint32_t major;  ///< of the layout: readers refuse another one
+  uint32_t minor;  ///< grows with additions, which readers may ignore
 };
 
 /// The version of exported structs.
@@ -34,13 +34,13 @@ inline constexpr DLPackVersion kDLPackVersion{1, 3};
 
 /// DLPack's device.
 struct DLDevice {
-  int32_t device_type;  ///< a number of DeviceType
+  int32_t device_type;  ///< a DeviceType, as a number
   int32_t device_id;    ///< 0 for memory that the host reads
 };
 
 /// DLPack's dtype.
 struct DLDataType {
-  uint8_t code;    ///< a number of DLDataTypeCode
+  uint8_t code;    ///< a DLDataTypeCode, as a number
   uint8_t bits;    ///< of one lane
   uint16_t lanes;  ///< 1, unless elements are vectors
 };
@@ -57,7 +57,7 @@ enum DLDataTypeCode : uint8_t {
   kDLFloat8_e4m3fnuz = 11,  ///< ScalarType::Float8_e4m3fnuz
   kDLFloat8_e5m2 = 12,      ///< ScalarType::Float8_e5m2
   kDLFloat8_e5m2fnuz = 13,  ///< ScalarType::Float8_e5m2fnuz
-  kDLFloat8_e8m0fnu = 14,   ///< without a ScalarType: see PackedType
+  kDLFloat8_e8m0fnu = 14,   ///< no ScalarType: see PackedType
   kDLFloat6_e2m3fn = 15,    ///< see PackedType
   kDLFloat6_e3m2fn = 16,    ///< see PackedType
   kDLFloat4_e2m1fn = 17,    ///< see PackedType
@@ -65,12 +65,12 @@ enum DLDataTypeCode : uint8_t {
 
 /// Memory with its dtype and shape, without its owner.
 struct DLTensor {
-  void* data;            ///< null without elements; a handle on OpenCL, Vulkan, Metal, WebGPU
-  DLDevice device;       ///< where the memory is
-  int32_t ndim;          ///< how many dimensions
-  DLDataType dtype;      ///< of the elements
-  int64_t* shape;        ///< `ndim` sizes in elements; may be null for ndim 0
-  int64_t* strides;      ///< in elements; before 1.2, null for row-major
+  void* data;        ///< null if there are no elements; a handle on OpenCL, Vulkan, Metal, WebGPU
+  DLDevice device;   ///< where the memory is
+  int32_t ndim;      ///< how many dimensions
+  DLDataType dtype;  ///< of the elements
+  int64_t* shape;    ///< `ndim` sizes in elements; may be null for ndim 0
+  int64_t* strides;  ///< in elements; before 1.2, null for row-major
   uint64_t byte_offset;  ///< from `data` to element 0
 };
 
@@ -85,12 +85,12 @@ struct DLManagedTensor {
 inline constexpr uint64_t kDLPackReadOnly = 1;
 /// Flag: the producer made a copy.
 inline constexpr uint64_t kDLPackIsCopied = 2;
-/// Flag: numbers of fewer than 8 bits have a byte each.
+/// Flag: each number of fewer than 8 bits takes a whole byte.
 inline constexpr uint64_t kDLPackIsSubbyteTypePadded = 4;
 
 /// A tensor with its owner.
 struct DLManagedTensorVersioned {
-  DLPackVersion version;  ///< of this struct; first, so that a reader can refuse another major one
+  DLPackVersion version;  ///< first, so that a reader can refuse another major version
   void* manager_ctx;      ///< the producer's own
   void (*deleter)(DLManagedTensorVersioned* self);  ///< releases all of it, `self` too; may be null
   uint64_t flags;                                   ///< kDLPackReadOnly and others
@@ -100,7 +100,7 @@ struct DLManagedTensorVersioned {
 /// The first fields of a DLPackExchangeAPI, which are the same in every major version.
 struct DLPackExchangeAPIHeader {
   DLPackVersion version;              ///< of the struct behind this header
-  DLPackExchangeAPIHeader* prev_api;  ///< an older version of it, or null
+  DLPackExchangeAPIHeader* prev_api;  ///< the API in an older version, or null
 };
 
 /// How Python's tensor types exchange tensors without Python calls: a capsule "dlpack_exchange_api"
@@ -114,9 +114,9 @@ struct DLPackExchangeAPI {
                                                     const char* message));
   /// Exports a Python object. Waits for no stream.
   int (*managed_tensor_from_py_object_no_sync)(void* object, DLManagedTensorVersioned** out);
-  /// Makes a Python object, and takes the tensor. Waits for no stream.
+  /// Makes a Python object, which takes ownership of the tensor. Waits for no stream.
   int (*managed_tensor_to_py_object_no_sync)(DLManagedTensorVersioned* tensor, void** out);
-  /// Describes a Python object's memory, which it keeps. Waits for no stream.
+  /// Describes a Python object's memory; the object keeps owning it. Waits for no stream.
   int (*dltensor_from_py_object_no_sync)(void* object, DLTensor* out);
   /// The stream on which the library works on a device.
   int (*current_work_stream)(int32_t device_type, int32_t device_id, void** out);
@@ -178,25 +178,25 @@ struct DLPackDeleter {
 };
 /// Owns a struct: `DLPackPtr p(to_dlpack(t))`; p.release() passes it on.
 using DLPackPtr = std::unique_ptr<dlpack::DLManagedTensorVersioned, DLPackDeleter>;
-/// As DLPackPtr, of a struct without a version.
+/// As DLPackPtr, for a struct without a version.
 using DLPackLegacyPtr = std::unique_ptr<dlpack::DLManagedTensor, DLPackDeleter>;
 
-/// A broken rule.
+/// A rule that a struct breaks.
 struct DLPackViolation {
   Error error;          ///< the error that from_dlpack() reports
-  std::string message;  ///< which rule, and what was found
+  std::string message;  ///< the rule, and what the struct has instead
 };
 
 namespace detail {
 
 class MemoryHold;
 
-/// The contents of a DLPack struct, of any header's type.
+/// The contents of a DLPack struct of any header.
 struct DLPackContents {
   DLPackVersion version{1, 0};
   uint64_t flags = 0;
   DLTensor tensor{};
-  MemoryHold* exported = nullptr;  // the hold of a struct that this library made, in an import
+  MemoryHold* exported = nullptr;  // in an import of this library's struct: its hold
 
   bool is_readonly() const noexcept { return (flags & kDLPackReadOnly) != 0; }
   ArrayRef<int64_t> sizes() const noexcept {
@@ -204,17 +204,18 @@ struct DLPackContents {
   }
 };
 
-/// Copies a struct's contents; only the version if its major version is another.
+/// Copies a struct's contents; only the version if the major version is not 1.
 template <class Managed>
 DLPackContents read_dlpack(const Managed& from) noexcept {
-  static_assert(is_same_layout_v<Managed>, "this is another struct than DLPack's");
+  static_assert(is_same_layout_v<Managed>, "this struct does not have the layout of DLPack's");
   DLPackContents read;
   if constexpr (is_versioned_v<Managed>) {
     read.version = {from.version.major, from.version.minor};
     if (read.version.major != kDLPackVersion.major) return read;
     read.flags = from.flags;
   }
-  // Field by field: a wider load of fields just stored by the producer waits for the store buffer.
+  // Field by field: a wider load of fields that the producer has just stored waits for the store
+  // buffer.
   const auto& t = from.dl_tensor;
   int32_t device = 0;  // memcpy(): the header's enum may lack the number
   std::memcpy(&device, &t.device.device_type, sizeof device);
@@ -254,7 +255,7 @@ inline constexpr DLPackTypeRow kDLPackTypes[] = {
     {ScalarType::UInt64, kDLUInt, 64},
 };
 
-/// Undefined for types that tenon lacks.
+/// The ScalarType of a DLPack type; Undefined if tenon has none.
 TENON_TEMPLATE_INLINE ScalarType type_from_dlpack(DLDataType type) noexcept {
   if (type.lanes != 1) return ScalarType::Undefined;
   for (const DLPackTypeRow& row : kDLPackTypes) {
@@ -289,7 +290,7 @@ inline constexpr DLPackPackedRow kDLPackPackedTypes[] = {
     {PackedType::UInt1, kDLUInt},
 };
 
-/// Undefined for types that are not packed. With any number of lanes.
+/// The PackedType of a DLPack type with any number of lanes; Undefined if the type is not packed.
 TENON_TEMPLATE_INLINE PackedType packed_from_dlpack(DLDataType type) noexcept {
   for (const DLPackPackedRow& row : kDLPackPackedTypes) {
     if (row.code == type.code && packed_bits(row.type) == type.bits) return row.type;
@@ -301,12 +302,12 @@ TENON_TEMPLATE_INLINE PackedType packed_from_dlpack(DLDataType type) noexcept {
 inline bool is_dlpack_device(int32_t type) noexcept {
   return type <= kLastNumber && *name_of(static_cast<DeviceType>(type)) != '\0';
 }
-/// Whether `data` is a handle on this device, not an address.
+/// Whether `data` is a handle, not an address, on devices of this type.
 constexpr bool has_dlpack_handles(DeviceType type) noexcept {
   return type == DeviceType::OpenCL || type == DeviceType::Vulkan || type == DeviceType::Metal ||
          type == DeviceType::WebGPU;
 }
-/// The device. For host-accessible memory the index is 0: producers disagree on it.
+/// The Device of a DLDevice. For host-accessible memory the index is 0: producers disagree on it.
 inline Device device_from_dlpack(DLDevice device) noexcept {
   const auto type = static_cast<DeviceType>(device.device_type);
   return Device(type, Device(type).is_host_accessible() ? 0 : device.device_id);
@@ -336,8 +337,8 @@ TENON_TEMPLATE_INLINE Error fail_dlpack_type(DLDataType type) noexcept {
               type.lanes == 1 ? " lane" : " lanes");
 }
 
-/// Calls `found(error)` for each violation, with its text in last_error(), until it returns false.
-/// Writes the struct's type and layout in place: moving a layout costs more than making it.
+/// Calls `found(error)` for each violation, with the text in last_error(), until `found` returns
+/// false. Writes the struct's type and layout in place: moving a layout costs more than making it.
 template <class Found>
 void find_violations(const DLPackContents& from, ScalarType& type, Layout& layout,
                      const Found& found) {
@@ -394,7 +395,7 @@ TENON_TEMPLATE_INLINE Error check_dlpack_contents(const DLPackContents& from, Sc
 }  // namespace detail
 
 /// All rules that a DLPack struct breaks; empty if from_dlpack() accepts it. Does not consume or
-/// change the struct. Reads only the version if the major version is another.
+/// change the struct. Reads only the version if the major version is not 1.
 ///
 /// Not checked: whether the memory exists, and its alignment: from_dlpack() copies misaligned data.
 /// The last violation is in last_error_message().

@@ -17,12 +17,12 @@ inline float scale_number(uint32_t code) noexcept {
   return float_from_bits(code == 255 ? 0x7fc00000u : code == 0 ? 0x00400000u : code << 23);
 }
 
-/// The number that a code of fewer than 8 bits stands for.
+/// The number that a code of fewer than 8 bits represents.
 TENON_TEMPLATE_INLINE float packed_number(PackedType type, uint32_t code) noexcept {
   const int bits = packed_bits(type);
   const uint32_t sign = code >> (bits - 1);
-  int mantissa = 0;  // its bits
-  float unit = 0;    // the least number above 0
+  int mantissa = 0;  // its length in bits
+  float unit = 0;    // the smallest number above 0
   switch (type) {
     case PackedType::Float4_e2m1fn: mantissa = 1, unit = 0.5f; break;
     case PackedType::Float6_e2m3fn: mantissa = 3, unit = 0.125f; break;
@@ -39,8 +39,7 @@ TENON_TEMPLATE_INLINE float packed_number(PackedType type, uint32_t code) noexce
   return sign != 0 ? -number : number;
 }
 
-/// Writes the numbers in `nbytes` bytes: a multiple of 1, or of 3 for 6 bits, so that they hold
-/// whole numbers.
+/// Writes the numbers that `nbytes` bytes hold. For numbers of 6 bits `nbytes` is a multiple of 3.
 template <int kBits>
 void unpack_numbers(const unsigned char* from, int64_t nbytes, const float* numbers,
                     float* out) noexcept {
@@ -54,7 +53,7 @@ void unpack_numbers(const unsigned char* from, int64_t nbytes, const float* numb
   }
 }
 
-/// Halves the time for 4 bits: a load and a store for two numbers.
+/// Takes half the time for numbers of 4 bits: one load and one store for two numbers.
 TENON_TEMPLATE_INLINE void unpack_pairs(const unsigned char* from, int64_t nbytes,
                                         const float* numbers, float* out) noexcept {
   float pairs[256][2];
@@ -94,14 +93,15 @@ TENON_TEMPLATE_INLINE Error find_unpacked_sizes(const TensorFields& from, Packed
   }
   if (from.type != ScalarType::Byte) {
     return fail(Error::InvalidType, "the tensor's dtype is ", from.type,
-                ", expected packed bytes, of Byte; view_as_type(t, ScalarType::Byte) has them");
+                ", expected Byte, with packed numbers; view_as_type(t, ScalarType::Byte) has the "
+                "same memory");
   }
   sizes = from.layout.sizes();
   TENON_TRY(check_dims("sizes", sizes));
   if (bits == 8) return Error::Ok;
   if (sizes.empty()) {
     return fail(Error::InvalidArgument, "the tensor has no last dimension, along which ", type,
-                " are unpacked; reshape(t, {1}) has");
+                " are unpacked; reshape(t, {1}) has one");
   }
   int64_t& last = sizes[sizes.size() - 1];
   const int64_t step = bits == 6 ? 3 : 1;
@@ -158,16 +158,16 @@ Out unpack_tensor(const char* function, const TensorArg& t, PackedType type) {
 
 }  // namespace detail
 
-/// The numbers in packed bytes, as a row-major Float tensor in t's backend, which represents all of
-/// them exactly. Its last size is the count of numbers in a row: twice t's for 4 bits, 4/3 of it
-/// for 6 bits, t's for 8 bits. The try_ form returns a Result.
+/// The numbers in packed bytes, as a row-major Float tensor in t's backend; Float represents all of
+/// them exactly. Its last size is the count of numbers in a row: t's last size times 2 for numbers
+/// of 4 bits, times 4/3 for 6 bits, times 1 for 8 bits. The try_ form returns a Result.
 ///
-/// Ownership: copies. t is of Byte, of any strides.
+/// Ownership: copies. t is a Byte tensor with any strides.
 /// Errors: InvalidType (another dtype); InvalidArgument (a `type` that is Undefined or unknown; for
 /// fewer than 8 bits, a t of rank 0; for 6 bits, a last size that is not a multiple of 3);
 /// InvalidState (an undefined tensor, a placeholder); NotSupported (a meta tensor; memory that
 /// neither the host nor a registered backend can reach); OutOfMemory.
-/// Cost: one pass; one thread. Bytes that are not contiguous, or not in the host's memory, are
+/// Cost: one pass on one thread. Bytes that are not contiguous, or not in the host's memory, are
 /// copied first.
 TENON_TEMPLATE_INLINE TensorPtr unpack(ConstTensorArg t, PackedType type) {
   return detail::unpack_tensor<TensorPtr>("unpack", t, type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PackedType: types of numbers that tensors have no dtype for, several of which share a byte.
+// PackedType: types of numbers for which tensors have no dtype. Several numbers share a byte.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 TENON_BEGIN_NAMESPACE
 
 /// The type of numbers that are packed in the bytes of a Byte tensor: number i of a row begins at
-/// bit i * packed_bits(type), the lowest bit first. So the first of two numbers in a byte is in its
-/// low half, and four of 6 bits are in three bytes.
+/// bit i * packed_bits(type), the lowest bit first. So the first of two numbers in a byte is in the
+/// byte's low half, and four numbers of 6 bits are in three bytes.
 /// Source: DLPack 1.1; ml_dtypes, for names and values.
 enum class PackedType : uint8_t {
-  Undefined,       ///< no packed type
+  Undefined,       ///< not a packed type
   Float4_e2m1fn,   ///< ±{0, 0.5, 1, 1.5, 2, 3, 4, 6}: safetensors' F4, torch's float4_e2m1fn_x2
   Float6_e2m3fn,   ///< up to ±7.5: safetensors' F6_E2M3
   Float6_e3m2fn,   ///< up to ±28: safetensors' F6_E3M2
@@ -36,7 +36,7 @@ constexpr const char* toString(PackedType type) noexcept {
       type <= PackedType::UInt1 ? n : 0);
 }
 
-/// Bits of a number; 0 for Undefined.
+/// The bits of one number; 0 for Undefined.
 constexpr int packed_bits(PackedType type) noexcept {
   constexpr char kBits[] = {0, 4, 6, 6, 8, 4, 4, 2, 2, 1, 1};
   return type <= PackedType::UInt1 ? kBits[static_cast<size_t>(type)] : 0;
@@ -46,8 +46,9 @@ namespace detail {
 
 inline void append(Message& out, PackedType type) noexcept { out.put(toString(type)); }
 
-/// The sizes of the `nbytes` bytes of row-major numbers: the last size is in bytes if rows end at a
-/// byte's end, else the bytes are 1-d. Numbers of 8 bits keep their sizes.
+/// The sizes of a tensor of the `nbytes` bytes that hold row-major numbers of these sizes. If rows
+/// end at the end of a byte, the last size is a row's length in bytes; else the bytes are 1-d.
+/// Numbers of 8 bits keep their sizes.
 inline Dims packed_byte_sizes(ArrayRef<int64_t> sizes, int64_t nbytes, PackedType type) noexcept {
   const int64_t bits = packed_bits(type);
   Dims bytes(sizes);

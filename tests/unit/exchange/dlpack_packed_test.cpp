@@ -105,7 +105,7 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   Lent<> padded(memory, kFloat4, {4});
   padded.managed.flags = dlpack::kDLPackIsSubbyteTypePadded;
   check_refused(padded, Error::NotSupported,
-                "each Float4_e2m1fn has a byte (IS_SUBBYTE_TYPE_PADDED), expected packed ones");
+                "each Float4_e2m1fn has a byte (IS_SUBBYTE_TYPE_PADDED), expected packed numbers");
   Lent<> version(memory, kPairs, {3});
   version.managed.version.major = 2;
   version.managed.dl_tensor.ndim = -9;
@@ -148,7 +148,7 @@ TEST_CASE("to_dlpack_packed: the bytes' memory, sizes and strides, with the type
     CHECK(shape_of(p->dl_tensor) == Vector{4, 4});
     CHECK(strides_of(p->dl_tensor) == Vector{4, 1});
     CHECK(int{p->dl_tensor.dtype.lanes} == 1);
-    RAISES(NotSupported, "which are not contiguous; contiguous(t) is",
+    RAISES(NotSupported, "which are not contiguous; contiguous(t) makes a contiguous copy",
            to_dlpack_packed(narrow(zeros({2, 4}, ScalarType::Byte), 1, 0, 3), type));
   }
 }
@@ -172,7 +172,7 @@ TEST_CASE("to_dlpack_packed: errors") {
   const TensorPtr nothing;
   RAISES(InvalidState, "to_dlpack_packed: the tensor is undefined",
          to_dlpack_packed(nothing, PackedType::Int4));
-  RAISES(InvalidType, "dtype is Float, expected packed bytes, of Byte",
+  RAISES(InvalidType, "dtype is Float, expected Byte, with packed numbers",
          to_dlpack_packed(ones({2}), PackedType::Int4));
   RAISES(InvalidArgument, "the packed type is Undefined",
          to_dlpack_packed(zeros({2}, ScalarType::Byte), PackedType::Undefined));

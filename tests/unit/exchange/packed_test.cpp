@@ -139,9 +139,10 @@ TEST_CASE("unpack: errors") {
   const TensorPtr t = zeros({2, 4}, ScalarType::Byte);
   RAISES(InvalidArgument, "unpack: the packed type is Undefined (0)",
          unpack(t, PackedType::Undefined));
-  RAISES(InvalidType, "dtype is Char, expected packed bytes, of Byte; view_as_type(",
+  RAISES(InvalidType, "dtype is Char, expected Byte, with packed numbers; view_as_type(",
          unpack(zeros({2}, ScalarType::Char), PackedType::Int4));
-  RAISES(InvalidArgument, "no last dimension, along which Int4 are unpacked; reshape(t, {1}) has",
+  RAISES(InvalidArgument,
+         "no last dimension, along which Int4 are unpacked; reshape(t, {1}) has one",
          unpack(zeros({}, ScalarType::Byte), PackedType::Int4));
   RAISES(InvalidArgument,
          "the last of sizes {2, 4} is not a multiple of the 3 bytes that hold four Float6_e2m3fn",
