@@ -16,20 +16,20 @@ using CopyTensor = FunctionRef<Error(const Tensor& from, Tensor& to)>;
 /// The head of a list or a text.
 struct ListHead {
   size_t size = 0;
-  Error (*copy)(EValue& list, const CopyTensor& copy) = nullptr;  // of tensors
+  Error (*copy)(EValue& list, const CopyTensor& copy) = nullptr;  // for a list of tensors
 };
 using SharedList = std::shared_ptr<const ListHead>;
-/// A list whose elements, or characters and a zero, follow in the block.
+/// A list with its elements, or a text's characters and a zero.
 template <class T>
 struct ValueList : ListHead {
   std::unique_ptr<T[]> elements;
 };
-/// A text, which is also a list of one text.
+/// A text; `view` makes it a list of one text too.
 struct TextValue : ValueList<char> {
   std::string_view view;
 };
 inline constexpr size_t kMostBytes = PTRDIFF_MAX;
-/// Views of the characters; each text is followed by a zero.
+/// A list of texts: views of `characters`, in which a zero follows each text.
 struct TextList : ValueList<std::string_view> {
   std::unique_ptr<char[]> characters;
 };
@@ -40,19 +40,19 @@ struct TextList : ValueList<std::string_view> {
 ///
 /// Converts implicitly from a Tensor, a TensorPtr, integers (Int), float and double (Double), bool,
 /// Scalar, text, ranges of those (std::vector, std::array, Span, Dims: a list), and from any smart
-/// pointer, optional or Result that gives one of them; an empty optional is None, a null TensorPtr
-/// an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is exact, as in
-/// ExecuTorch and ATen: an Int is not a Double; toScalar() takes any number, toStringList() a
-/// String too. Texts are bytes of any encoding, zeros too.
+/// pointer, optional or Result of such a value. An empty optional becomes None; a null TensorPtr
+/// becomes an undefined tensor, which modules refuse. A raw pointer does not convert. toX() is
+/// exact, as in ExecuTorch and ATen: an Int is not a Double. But toScalar() returns any number, and
+/// toStringList() accepts a String too. Texts are bytes of any encoding and may contain zeros.
 ///
 /// Ownership: shares a tensor, its shape too; the TensorPtr may be dropped. A moved TensorPtr is
-/// null afterwards. Texts and lists are copied once, immutable, and shared by all copies of the
-/// EValue. For a tensor over a raw TensorImpl* the caller keeps the impl alive.
-/// Errors: InvalidState (a null text, in a list too; a null smart pointer, unless to a tensor),
-/// InvalidArgument (an unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a text or
-/// list), and a failed Result's error; toX(): InvalidType.
-/// Cost: a tensor takes no allocation, a text or a list takes two, a list of texts three. Copies
-/// and moves take none and cannot fail.
+/// null afterwards. Texts and lists are copied once; all copies of the EValue share that immutable
+/// copy. For a tensor over a raw TensorImpl* the caller keeps the impl alive.
+/// Errors: InvalidState (a null text, in a list too; a null smart pointer to anything but a
+/// tensor), InvalidArgument (an unsigned integer beyond int64_t, a complex Scalar), OutOfMemory (a
+/// text or a list), and the error of a failed Result; toX(): InvalidType.
+/// Cost: no allocation for a tensor, two for a text or a list, three for a list of texts. Copies
+/// and moves allocate nothing and cannot fail.
 /// Threads: like std::shared_ptr.
 /// Source: executorch::runtime::EValue, which borrows texts and lists; c10::IValue.
 class EValue {
@@ -66,7 +66,7 @@ class EValue {
   }
   EValue(const EValue& other) noexcept { fill(other); }
   EValue(EValue&& other) noexcept { fill(std::move(other)); }
-  /// Destroys the old value last: its deleter may read this EValue.
+  /// Destroys the old value last: a deleter may read this EValue.
   EValue& operator=(EValue other) noexcept {
     const EValue old(std::move(*this));
     fill(std::move(other));
@@ -79,21 +79,21 @@ class EValue {
       list_.~shared_ptr();
     }
   }
-  /// A list of tensors; undefined ones mean None.
+  /// A list of tensors; an undefined tensor means None.
   static EValue optional_tensor_list(ArrayRef<Tensor> tensors) {
     EValue value;
     value.put_list<ValueKind::OptionalTensorList>(tensors);
     return value;
   }
-  /// Replaces a list's tensors by copies; does nothing for other values. For tenon's modules. By a
-  /// pointer in the list, so that a program without lists does not link 2 KB.
+  /// Replaces a list's tensors by copies; does nothing for other values. For tenon's modules. Calls
+  /// a pointer in the list, so that a program without lists does not link 2 KB.
   Error copy_tensors(const detail::CopyTensor& copy) {
     return has_list() && list_->copy != nullptr ? list_->copy(*this, copy) : Error::Ok;
   }
 
   /// The kind of the value.
   ValueKind kind() const noexcept { return kind_; }
-  /// Whether it holds a value of that kind; isScalar(): an Int, a Double or a Bool. @{
+  /// Whether the value is of that kind; isScalar(): an Int, a Double or a Bool. @{
   bool isNone() const noexcept { return kind() == ValueKind::None; }
   bool isTensor() const noexcept { return kind() == ValueKind::Tensor; }
   bool isInt() const noexcept { return kind() == ValueKind::Int; }
@@ -109,7 +109,7 @@ class EValue {
   bool isStringList() const noexcept { return kind() == ValueKind::StringList; }
   ///@}
 
-  /// The tensor; a reference is valid while an EValue shares it, as texts and lists are.
+  /// The tensor. References to tensors, texts and lists are valid while an EValue shares them.
   /// Errors: InvalidType, "toInt: the EValue is a Tensor, Float {2, 3}", for another kind.
   Tensor& toTensor() & TENON_LIFETIMEBOUND {
     return const_cast<Tensor&>(std::as_const(*this).toTensor());
@@ -135,7 +135,7 @@ class EValue {
   std::string_view toString() const TENON_LIFETIMEBOUND { return get<ValueKind::String>(); }
   /// The tensors.
   ArrayRef<Tensor> toTensorList() const TENON_LIFETIMEBOUND { return get<ValueKind::TensorList>(); }
-  /// The tensors, undefined ones for None.
+  /// The tensors; an undefined tensor means None.
   ArrayRef<Tensor> toOptionalTensorList() const TENON_LIFETIMEBOUND {
     return get<ValueKind::OptionalTensorList>();
   }
@@ -144,7 +144,7 @@ class EValue {
   ArrayRef<double> toDoubleList() const TENON_LIFETIMEBOUND { return get<ValueKind::DoubleList>(); }
   ArrayRef<bool> toBoolList() const TENON_LIFETIMEBOUND { return get<ValueKind::BoolList>(); }
   ///@}
-  /// A StringList, or a String as a list of one. Each text is zero-terminated.
+  /// The texts of a StringList, or a String as a list of one. Each text is zero-terminated.
   ArrayRef<std::string_view> toStringList() const TENON_LIFETIMEBOUND {
     return get<ValueKind::StringList>();
   }
@@ -183,8 +183,8 @@ class EValue {
   friend TENON_COLD void append(detail::Message& out, const EValue& from) noexcept {
     detail::append(out, from.kind());
     if (from.isNone()) return;
-    // On bare metal a text is given by its size, and a Double without digits, which would take 5 KB
-    // of software arithmetic.
+    // On bare metal a text is described by its size, and a Double without its digits, which would
+    // take 5 KB of software arithmetic.
     if (from.kind() > ValueKind::String || (TENON_BARE_METAL && from.isString())) {
       out.put(" of ");
       return out.put_unsigned(from.list_->size);
@@ -366,8 +366,8 @@ class EValue {
       return {text.data(), text.size()};
     }
   }
-  /// Stores a list of `count` elements T(), of texts with room for `bytes` characters and zeros.
-  /// This must be None.
+  /// Stores a list of `count` elements T(); for texts, `bytes` is the room for characters and
+  /// zeros. This must be None.
   template <ValueKind K>
   detail::ElementOf<K>* make_list(size_t count, size_t bytes = 0) {
     using T = detail::ElementOf<K>;
@@ -428,14 +428,14 @@ class EValue {
   }
 
   union Number {
-    int64_t integer;  // 0 and 1 for a flag
+    int64_t integer;  // 0 or 1 for a Bool
     double real;
   };
 
   ValueKind kind_ = ValueKind::None;
-  // Not a std::variant: its copies and moves take a function for each kind.
+  // Not a std::variant, whose copies and moves take a function for each kind.
   union {
-    void* zeros_[2] = {};  // zeros for GCC's -Wmaybe-uninitialized at -O3
+    void* zeros_[2] = {};  // set only for GCC's -Wmaybe-uninitialized at -O3
     Number number_;
     Tensor tensor_;
     detail::SharedList list_;

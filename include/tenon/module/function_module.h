@@ -30,7 +30,7 @@ struct Function {
   void* callable = nullptr;
   void (*destroy)(void* callable) noexcept = nullptr;
   Error (*call)(Function& self, Span<const EValue> inputs, Outputs& outputs) = nullptr;
-  // Set if there are specs; else it is not linked.
+  // Set if there are specs; else `make` is not linked.
   Error (*make)(Outputs& outputs, size_t i, const ValueSpec& spec) noexcept = nullptr;
   Error (*finish)(const Function&, Span<EValue> values, Error error) noexcept = nullptr;
   bool knows_inputs = false;
@@ -63,8 +63,8 @@ Error take_result(const Function& function, T&& result, Outputs& outputs) {
   }
 }
 
-/// Prepares the tensors that a callable writes to: the set output; a copy of it, if it must not be
-/// overwritten yet; or a new tensor by the spec.
+/// Prepares the tensors that a callable writes to: the set output; a copy of the set output, if
+/// that must not be overwritten yet; or a new tensor by the spec.
 template <class = void>
 Error provide_outputs(const Function& function, Outputs& outputs) {
   if (!function.knows_outputs && outputs.size() == 0) {
@@ -83,7 +83,7 @@ Error provide_outputs(const Function& function, Outputs& outputs) {
 }
 
 /// A callable's error, with its text. If an output of unknown size is None, and toTensor() failed
-/// for that, the text says why there was no tensor.
+/// because of that, the text says why there was no tensor.
 template <class = void>
 Error finish_call(const Function& function, Span<EValue> values, Error error) noexcept {
   const char* const text = error == Error::Ok ? "" : message_of(error);
@@ -123,7 +123,7 @@ Error call_function(Function& self, Span<const EValue> inputs, Outputs& outputs)
   }
 }
 
-/// Ownership: takes `f`. Throws what moving `f` throws, or copying it, if a member is const.
+/// Ownership: takes `f`. Throws what moving `f` throws (copying `f`, if it has a const member).
 /// Errors: OutOfMemory.
 template <class F>
 Error make_function(Stored<Function>& made, BackendState* metadata_backend, std::string_view name,

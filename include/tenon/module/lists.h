@@ -13,15 +13,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Without the C library's functions, some of which are large.
+/// Compares without the C library, some of whose functions are large.
 inline bool is_name(std::string_view text, const char* name) noexcept {
   size_t i = 0;
   while (i < text.size() && name[i] != '\0' && text[i] == name[i]) ++i;
   return i == text.size() && name[i] == '\0';
 }
 
-/// A name: up to 47 characters inline, longer ones in a heap block. Unlike std::string never
-/// throws: out of memory it is empty, and error() says so.
+/// A name: up to 47 characters inline, longer ones in a heap block. Unlike std::string it never
+/// throws: if memory runs out it is empty, and error() says so.
 class Text {
  public:
   Text() noexcept = default;
@@ -41,7 +41,7 @@ class Text {
   Error error() const noexcept { return chars_.error(); }
   operator std::string_view() const noexcept TENON_LIFETIMEBOUND { return {c_str(), size()}; }
 
-  /// Compares with any text. A template: two overloads would be ambiguous in C++20.
+  /// Compares with any text. A template, since two overloads would be ambiguous in C++20.
   template <class S>
   friend bool operator==(const Text& a, const S& b) noexcept {
     return std::string_view(a) == std::string_view(b);
@@ -56,9 +56,9 @@ class Text {
   InlineArray<char, 48, kAnyLength> chars_;  // with a zero at the end
 };
 
-/// The names of a tensor's dimensions, "" for none. A name ends at its first null character. Up to
-/// 48 characters, with a null after each name, are stored inline, more in one heap block. Throws
-/// only what a range's iterators throw; other errors are in error().
+/// The names of a tensor's dimensions; "" for a dimension without a name. A name ends at its first
+/// null character. Up to 48 characters, including a null after each name, are stored inline, more
+/// in one heap block. Throws only what a range's iterators throw; error() has other errors.
 class NameList {
  public:
   NameList() noexcept = default;
@@ -95,20 +95,20 @@ class NameList {
     static_cast<void>(chars_.resize_for_overwrite(static_cast<size_t>(to - chars_.data())));
   }
 
-  InlineArray<char, 48, kAnyLength> chars_;  // of all names
+  InlineArray<char, 48, kAnyLength> chars_;  // all names
   size_t count_ = 0;
 };
 
 /// A list of T as a parameter: `f(x)`, `f({x, y})`, `f(vector_of_T)`, `f()`.
 ///
-/// Ownership: refers to lists and to a single T during the call, in which they must not change, not
-/// even by a backend's code; converts and holds a single value of another type. Not copyable, so
-/// that a named ListArg cannot be passed.
+/// Ownership: refers to a list or a single T; nothing, not even a backend's code, may change it
+/// during the call. Converts and holds a single value of another type. Not copyable, so that a
+/// named ListArg cannot be passed.
 template <class T>
 class ListArg {
  public:
   ListArg() noexcept = default;
-  /// No list, which may differ from an empty list: see is_given().
+  /// No list; is_given() tells it from an empty list.
   template <class N,
             std::enable_if_t<std::is_same_v<N, None> && !std::is_convertible_v<None, T>, int> = 0>
   ListArg(N) noexcept : is_given_(false) {}
@@ -175,7 +175,7 @@ Error make_stored(Stored<T>& made, BackendState* metadata_backend, size_t more,
   return Error::Ok;
 }
 
-/// Memory for an array; null, with the thread's error text, when out of memory.
+/// Memory for an array; null, with the thread's error text set, if memory runs out.
 inline void* allocate_array(size_t count, size_t element_size,
                             BackendState* metadata_backend) noexcept {
   if (count > PTRDIFF_MAX / (2 * element_size)) {

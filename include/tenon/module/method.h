@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Method: a method's state in a module, and the checks of what it is given.
+// Method: a method's state in a module, and the checks of its inputs and outputs.
 #pragma once
 
 #include "tenon/module/outputs.h"
@@ -72,7 +72,7 @@ struct Method {
     }
     return add_context_if("input", index, spec.name(), error);
   }
-  /// Sets all inputs or, on error, none.
+  /// Sets all inputs; on error, none.
   Error put_inputs(Span<const EValue> values, size_t first) noexcept {
     for (size_t i = 0; i < values.size(); ++i) {
       TENON_TRY(check_index("input", first + i, meta.knows_inputs, meta.inputs.size()));
@@ -83,7 +83,7 @@ struct Method {
     for (size_t i = 0; i < values.size(); ++i) inputs[first + i] = values[i];
     return Error::Ok;
   }
-  /// Sets an output's tensor; null removes it.
+  /// Sets an output's tensor; null removes the set tensor.
   Error put_output(const Tensor* tensor, size_t index) noexcept {
     TENON_TRY(check_index("output", index, meta.knows_outputs, meta.outputs.size()));
     if (tensor == nullptr) {
@@ -101,7 +101,7 @@ struct Method {
     }
     return outputs.set(index, *tensor);
   }
-  /// Adds to the descriptions of all inputs or, on error, of none.
+  /// Adds the specs to the descriptions of all inputs; on error, of none.
   Error describe(const ValueSpecs& specs) noexcept {
     TENON_TRY(check_idle());  // a running method reads the inputs
     size_t count = meta.inputs.size();
@@ -122,8 +122,8 @@ struct Method {
     meta.knows_inputs = true;
     return Error::Ok;
   }
-  /// Checks the inputs of a run: `values`, with set inputs in place of None and beyond its end.
-  /// `passed` is valid until `arguments` changes.
+  /// Checks the inputs of a run: `values`, with a set input in place of each None, and set inputs
+  /// after the last value. `passed` is valid until `arguments` changes.
   Error gather(const EValues& values, Span<const EValue>& passed) noexcept {
     if (meta.knows_inputs && values.size() > meta.inputs.size()) {
       return fail(Error::InvalidArgument, values.size(), " inputs are given, ", meta.name, " has ",
@@ -153,11 +153,11 @@ struct Method {
   size_t number;
   bool runs = false;
   bool has_run = false;
-  unsigned uses = 0;  // calls that hold the method: none of them may unload it
+  unsigned uses = 0;  // calls at work on the method: while there are any, it is not unloaded
   BackendState* metadata_backend;
-  StoredArray<ValueSpec> described{metadata_backend};  // the inputs, if describe_inputs() added
-  StoredArray<EValue> inputs{metadata_backend};        // those that were set
-  StoredArray<EValue> arguments{metadata_backend};  // a run's inputs, if set inputs are among them
+  StoredArray<ValueSpec> described{metadata_backend};  // inputs, after describe_inputs()
+  StoredArray<EValue> inputs{metadata_backend};        // the set inputs
+  StoredArray<EValue> arguments{metadata_backend};     // a run's inputs, if some are set inputs
   Outputs outputs;
 };
 

@@ -10,21 +10,23 @@ TENON_BEGIN_NAMESPACE
 
 /// Methods with inputs and outputs: `forward(x)`, `forward({x, y})`, `execute("encode", x)`.
 ///
-/// Inputs are checked by their specs before the runtime gets them, and passed without a copy,
-/// except tensors of other strides whose spec has copies_strides. Undefined tensors, meta tensors
-/// and placeholders are refused, in lists too. Inputs set by set_input() stay until they are
-/// replaced. A run uses them where the call passes None or fewer inputs. An output set by
-/// set_output() stays too: the runtime writes to that tensor, or its result is copied there. It may
-/// alias an input or another output, as recurrent state does: results are the same as without
-/// aliases. Elements shared by two outputs get the last output's values.
+/// The module checks inputs by their specs before the runtime gets them, and passes them without a
+/// copy. It copies only a tensor whose strides are not the spec's, if the spec has copies_strides.
+/// Undefined tensors, meta tensors and placeholders are refused, in lists too. Inputs set by
+/// set_input() stay until they are replaced. A run uses them where the call passes None or fewer
+/// inputs. An output set by set_output() stays too: the runtime writes to the set tensor, or the
+/// module copies the runtime's result there. The set tensor may alias an input or another output,
+/// as recurrent state does: results are the same as without aliases. Elements that two outputs
+/// share get the last output's values.
 ///
 /// Ownership: shares the set tensors, and the last outputs until the method's next run.
-/// Errors: every function gives InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
-/// does ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for an unknown
+/// Errors of every function: InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
+/// ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for an unknown
 /// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
 /// during its own run; the runtime's errors. After an error, set inputs and outputs stay set; the
 /// last run's outputs are gone if the new run had begun.
-/// Threads: a module is used on one thread at a time; several modules, several threads.
+/// Threads: a module is used on one thread at a time; different modules may be used on different
+/// threads.
 /// Source: executorch::extension::Module.
 class TENON_EXPORT Module {
  public:
@@ -41,10 +43,10 @@ class TENON_EXPORT Module {
     return collect("execute", method, &inputs);
   }
   /// Runs a method on a tensor and returns its only output, a tensor:
-  /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set. With the method
-  /// first, run() leaves the outputs to get_output().
-  /// Errors: also InvalidArgument for another number of outputs, InvalidType for one of another
-  /// kind: before the run if the model describes its outputs, else after it.
+  /// `TENON_ASSIGN(Tensor y, model.run(x));`. Further inputs may have been set. run(method, inputs)
+  /// returns no output; get_output() does.
+  /// Errors: also InvalidArgument if there is not one output, InvalidType if the output is not a
+  /// tensor: before the run if the model describes its outputs, else after the run.
   Result<Tensor> run(ConstTensorArg input, std::string_view method = "forward") {
     const EValue value(input.defined() ? input.tensor() : Tensor());
     Tensor output;
@@ -81,7 +83,7 @@ class TENON_EXPORT Module {
   Error set_input(std::string_view, TextNeedsEValueNumberNeedsIndex) TENON_MISTAKE(
       "a number for a method needs its index, set_input(method, 5, 0); a text for forward is "
       "EValue(text)");
-  /// Sets the first inputs: all or, on error, none.
+  /// Sets the first inputs, as many as `values`; on error, none.
   [[nodiscard]] Error set_inputs(EValues values) { return put_inputs("forward", values); }
   [[nodiscard]] Error set_inputs(std::string_view method, EValues values) {
     return put_inputs(method, values);
@@ -97,7 +99,7 @@ class TENON_EXPORT Module {
     const Tensor held = tensor.defined() ? tensor.tensor() : Tensor();
     return change("set_output", method, [&](Method& m) { return m.put_output(&held, index); });
   }
-  /// Removes the tensor that was set.
+  /// Removes the tensor that was set for an output.
   [[nodiscard]] Error set_output(None, size_t index = 0) {
     return set_output("forward", none, index);
   }
@@ -106,8 +108,8 @@ class TENON_EXPORT Module {
   }
 
   /// An output of the method's last run.
-  /// Errors: InvalidState when there was no run, or it failed; NotSupported for a value that EValue
-  /// cannot hold, such as a map: the message names its kind.
+  /// Errors: InvalidState if the method has not run, or its last run failed; NotSupported for a
+  /// value that EValue cannot hold, such as a map: the message names the value's kind.
   Result<EValue> get_output(size_t index = 0) { return get_output("forward", index); }
   Result<EValue> get_output(std::string_view method, size_t index = 0) {
     EValue value;
@@ -151,31 +153,32 @@ class TENON_EXPORT Module {
     if (error != Error::Ok) return error;
     return meta;
   }
-  /// Adds to the module's description of a method's inputs: names for messages, sizes that it
-  /// leaves open, or everything if it has none. method_meta() and the checks use it.
+  /// Adds to the module's description of a method's inputs: names for messages, sizes that the
+  /// description leaves open, or everything if the module has no description. method_meta() and the
+  /// checks use the result.
   ///
-  /// One spec for each input. Parts left out (no name, -1, dtype Undefined) stay unchanged, as does
-  /// is_optional.
-  /// Errors: also InvalidArgument and InvalidType for a spec that cannot be met or contradicts the
-  /// known one, and for fewer specs than set inputs: nothing is changed then.
+  /// One spec for each input. Parts that a spec leaves out (no name, -1, dtype Undefined) stay
+  /// unchanged, and so does is_optional.
+  /// Errors: also InvalidArgument and InvalidType for a spec that no value can meet, for a spec
+  /// that contradicts the known spec, and for fewer specs than set inputs. Nothing is changed then.
   [[nodiscard]] Error describe_inputs(ValueSpecs specs) { return describe("forward", specs); }
   [[nodiscard]] Error describe_inputs(std::string_view method, ValueSpecs specs) {
     return describe(method, specs);
   }
-  /// Prepares a method; else its first use does.
+  /// Prepares a method, which its first use would do otherwise.
   [[nodiscard]] Error load_method(std::string_view method = "forward") {
     return change("load_method", method, [](Method&) { return Error::Ok; });
   }
-  /// Undoes load_method(): drops the method's set inputs and outputs, its last outputs, what
-  /// describe_inputs() added, and what the runtime prepared for it. Its next use prepares it anew.
-  /// Ok for a method that is not loaded.
-  /// Errors: also InvalidState while a function of the module is at work on the method, as a run
-  /// is; the runtime's. The method stays as it was then.
+  /// Undoes load_method(): drops the method's set inputs and outputs, its last outputs, everything
+  /// that describe_inputs() added, and the runtime's state for the method. The method's next use
+  /// prepares it anew. Returns Ok for a method that is not loaded.
+  /// Errors: also InvalidState while a function of the module, such as run(), is at work on the
+  /// method; the runtime's. After an error the method is as it was.
   [[nodiscard]] Error unload_method(std::string_view method = "forward") {
     return detail::add_context_if("unload_method", drop(method));
   }
-  /// Whether load_method() or a use has prepared the method. Loads nothing: false for an unknown
-  /// name too.
+  /// Whether load_method() or a use has prepared the method. Does not load the module: returns
+  /// false for an unknown name too.
   bool is_method_loaded(std::string_view method = "forward") const noexcept {
     for (const auto& made : methods_) {
       if (made != nullptr && detail::is_name(method, made->meta.name)) return true;
@@ -185,26 +188,26 @@ class TENON_EXPORT Module {
 
  protected:
   /// With `memory`, the module's state (set inputs and outputs, last outputs) is in that backend's
-  /// memory, if it keeps metadata, as an arena does; the backend must outlive the module.
+  /// memory, if the backend keeps metadata, as an arena does; the backend must outlive the module.
   explicit Module(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
-  // Implemented by a runtime. They return an Error, with a text by set_error(Error::X, parts...);
-  // exceptions become errors.
+  // A runtime implements these functions. They return an Error, with a text from
+  // set_error(Error::X, parts...); exceptions become errors.
 
-  /// Opens the model. Called first, and again until it succeeds.
+  /// Opens the model. Called before the other functions, and again until it succeeds.
   virtual Error load() { return Error::Ok; }
   /// The number of methods; must not decrease.
   virtual size_t count_methods() const noexcept = 0;
   /// A method's name; must not change.
   virtual const char* name_of(size_t method) const noexcept = 0;
-  /// Prepares a method, once until it is unloaded, and describes it. Lists that `meta` refers to
-  /// must live as long as the module or until unload(). `meta` already has the name.
+  /// Prepares a method and describes it. Called once, and again after unload(). Lists that `meta`
+  /// refers to must live as long as the module, or until unload(). `meta` already has the name.
   virtual Error prepare(size_t method, MethodMeta& meta) = 0;
-  /// Runs a prepared method on checked inputs. Pass each output to outputs.put(), or write it to
-  /// outputs.target(i), if that is not null.
+  /// Runs a prepared method on checked inputs. Pass each output to outputs.put(), or write the
+  /// output to outputs.target(i), if that is not null.
   virtual Error invoke(size_t method, Span<const EValue> inputs, Outputs& outputs) = 0;
-  /// Why output `output` of the last run is None: an error if EValue cannot hold the value; Ok if
-  /// the value is None.
+  /// Says why output `output` of the last run is None: returns an error if EValue cannot hold the
+  /// value, Ok if the value is None.
   virtual Error explain_none(size_t method, size_t output) const noexcept {
     static_cast<void>(method);
     static_cast<void>(output);
@@ -232,7 +235,7 @@ class TENON_EXPORT Module {
   Error describe(std::string_view name, const ValueSpecs& specs) noexcept {
     return change("describe_inputs", name, [&](Method& m) { return m.describe(specs); });
   }
-  /// The outputs of a run on these inputs; of the last run if `inputs` is null.
+  /// Runs the method on `inputs`, unless `inputs` is null, and returns the outputs of the last run.
   Result<std::vector<EValue>> collect(const char* function, std::string_view name,
                                       const EValues* inputs) {
     std::vector<EValue> outputs;
@@ -256,7 +259,7 @@ class TENON_EXPORT Module {
   size_t number_of(std::string_view name, size_t count) const noexcept {
     size_t number = 0;
     for (; number < count; ++number) {
-      // A prepared method has its name; some runtimes look it up in the file.
+      // A prepared method stores its name; some runtimes look names up in the file.
       const bool is_ready = number < methods_.size() && methods_[number] != nullptr;
       if (detail::is_name(name, is_ready ? methods_[number]->meta.name : name_of(number))) break;
     }
@@ -283,7 +286,7 @@ class TENON_EXPORT Module {
     method.runs = false;
     TENON_TRY(error);
     const detail::Stored<Method> dropped =
-        std::move(methods_[index]);  // deleters may load it again
+        std::move(methods_[index]);  // deleters may load the method again
     return Error::Ok;
   }
   // Virtual, so that they run in the library that made the module and owns its state.
@@ -349,7 +352,7 @@ inline Error Module::start(Method& method, const EValues& inputs) noexcept {
   if (error == Error::Ok) {
     drop_values();
   } else {
-    const detail::LastError text = detail::last_error();  // deleters may overwrite it
+    const detail::LastError text = detail::last_error();  // deleters may overwrite the error
     drop_values();
     detail::last_error() = text;
   }

@@ -30,7 +30,7 @@ struct MethodSpecs {
   StoredArray<ValueSpec> outputs;
 };
 
-/// The tensors of a value: one, a list's tensors, or none.
+/// The tensors of a value: a tensor, a list's tensors, or no tensors.
 inline ArrayRef<Tensor> tensors_of(const EValue& value) noexcept {
   const ValueKind kind = value.kind();
   if (kind == ValueKind::Tensor) return {&value.toTensor(), 1};
@@ -39,7 +39,7 @@ inline ArrayRef<Tensor> tensors_of(const EValue& value) noexcept {
   return {};
 }
 
-/// The address range of a tensor, with its capacity; {0, 0} without memory.
+/// The addresses of a tensor's memory, up to its capacity; {0, 0} if it has no memory.
 inline ByteRange room_of(const TensorArg& arg) noexcept {
   if (!arg.defined() || fields(arg).data == nullptr) return {0, 0};
   const TensorFields& tensor = fields(arg);
@@ -51,8 +51,8 @@ inline ByteRange room_of(const TensorArg& arg) noexcept {
           data + static_cast<uintptr_t>(room * size)};
 }
 
-/// Whether two tensors share memory, or may after a resize. By address ranges, so interleaved
-/// strides count as sharing. Handles of one impl always share.
+/// Whether two tensors share memory, or may share it after a resize. Compares address ranges, so
+/// interleaved strides count as sharing. Handles of the same impl always share.
 inline bool overlap(const Tensor& one, const Tensor& another) noexcept {
   return overlap(room_of(one), room_of(another)) ||
          (one.defined() && one.unsafeGetTensorImpl() == another.unsafeGetTensorImpl());
@@ -123,13 +123,14 @@ inline bool is_unshared(const Tensor& tensor) noexcept {
       fields(TensorArg(tensor)).deallocated) {
     return false;
   }
-  // Reading the count is relaxed; dropping a copy synchronises with other threads' last reads.
+  // use_count() is a relaxed load; dropping a copy synchronises with the last reads of other
+  // threads.
   if constexpr (TENON_HAS_THREADS) static_cast<void>(Tensor(tensor));
   return true;
 }
 
-/// Makes `kept` an unshared tensor of these sizes. Reuses the tensor if possible, else makes a new
-/// one. `shape` is any that count_elements() takes.
+/// Makes `kept` an unshared tensor of these sizes: reuses the tensor if possible, else makes a new
+/// one. `shape` has any type that count_elements() takes.
 template <class Shape>
 Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
   const ArrayRef<int64_t> sizes = sizes_of(shape);
@@ -156,22 +157,24 @@ Error renew(Tensor& kept, const Shape& shape, CreateOptions& opts) noexcept {
 
 }  // namespace detail
 
-/// The outputs of a run: as many as the module says or, if unknown, as the runtime makes. After the
-/// run they are copied to the set tensors, as if all at once: an output that an earlier copy would
-/// overwrite is first copied aside.
+/// The outputs of a run: as many as the module says or, if it does not know, as the runtime makes.
+/// After the run the outputs are copied to the set tensors, as if all at once: an output that an
+/// earlier copy would overwrite is first copied aside.
 ///
 /// Ownership: shares tensors. Makes new tensors in the module's memory; the next run reuses them
 /// unless they are still shared.
-/// Threads: as for Module. An output that other threads hold is reused only after they drop it.
+/// Threads: as Module's. An output that other threads hold is reused only after they have dropped
+/// it.
 class Outputs {
  public:
-  /// Makes tensors in `memory`; if null, on the heap: a BackendScope's arena may go before them.
+  /// New tensors are made in `memory`; if that is null, on the heap: a BackendScope's arena may be
+  /// destroyed before them.
   explicit Outputs(Backend* memory = nullptr) noexcept : memory_(memory) {}
 
-  /// How many outputs there are, as far as is known.
+  /// How many outputs are known so far.
   size_t size() const noexcept { return values_.size(); }
   /// Sets the number of outputs, for a module that does not know it.
-  /// Errors: OutOfMemory; InvalidArgument for fewer than were set.
+  /// Errors: OutOfMemory; InvalidArgument if a tensor was set beyond the first `count`.
   Error resize(size_t count) noexcept {
     for (size_t i = count; i < set_.size(); ++i) {
       if (is_set(i)) {
@@ -181,8 +184,8 @@ class Outputs {
     }
     return values_.resize(count);
   }
-  /// The tensor that the caller set for output i, to write to. Null if none was set, or if it
-  /// shares memory with an input or an earlier set output.
+  /// The tensor that the caller set for output i, to write to. Null if no tensor was set, or if the
+  /// set tensor shares memory with an input or an earlier set output.
   Tensor* target(size_t i) noexcept {
     if (i >= values_.size() || !is_set(i) || !values_[i].isTensor()) return nullptr;
     for (const EValue& input : inputs_) {
@@ -194,8 +197,8 @@ class Outputs {
     return &values_[i].toTensor();
   }
   /// Sets output i. If a tensor was set for it, the value is copied there after the run.
-  /// Errors: OutOfBounds. For the copy, the run fails with InvalidType (not a tensor, or of another
-  /// dtype) and with errors of resize_tensor() and copy_().
+  /// Errors: OutOfBounds. If the copy fails, the run fails: with InvalidType (the value is not a
+  /// tensor, or has another dtype), or with an error of resize_tensor() or copy_().
   Error put(size_t i, EValue value) noexcept {
     if (i >= values_.size()) {
       return detail::fail(Error::OutOfBounds, "output ", i, " of ", values_.size());
@@ -203,7 +206,7 @@ class Outputs {
     values_[i] = std::move(value);
     return Error::Ok;
   }
-  /// All outputs, to be assigned to, as by put(). Initially the set tensors.
+  /// All outputs; assigning to one is like put(). Initially the set tensors.
   Span<EValue> values() noexcept { return values_; }
 
   // For tenon's modules.
@@ -217,8 +220,8 @@ class Outputs {
     set_[i] = tensor;
     return Error::Ok;
   }
-  /// Drops the last run's outputs, and begins a run on these inputs, which must not change until it
-  /// ends. With at least `count` outputs.
+  /// Drops the last run's outputs, and begins a run with at least `count` outputs. `inputs` must
+  /// not change until the run ends.
   Error begin(Span<const EValue> inputs, size_t count) noexcept {
     if (set_.size() < count) TENON_TRY(set_.resize(count));
     TENON_TRY(values_.resize(set_.size()));
@@ -234,11 +237,11 @@ class Outputs {
     for (EValue& value : values_) value = EValue();
   }
 
-  /// Makes output i a tensor by its spec, to write to: of the maximum size, in `dim_order` (`{}` is
-  /// row-major), DYNAMIC_BOUND if sizes may vary, else STATIC. None if the spec leaves too much
-  /// open, or is for another device than the memory's.
+  /// Makes output i a tensor to write to, by its spec: with the maximum sizes, in `dim_order` (`{}`
+  /// is row-major), DYNAMIC_BOUND if sizes may vary, else STATIC. Makes output i None if the spec
+  /// leaves too much open, or is for another device than that of the memory.
   /// Errors: OutOfMemory, InvalidArgument (sizes that overflow).
-  template <class = void>  // compiled only if used, as copy_()
+  template <class = void>  // compiled only if used, like copy_()
   Error make(size_t i, const ValueSpec& spec, ArrayRef<DimOrderType> dim_order = {}) noexcept {
     values_[i] = EValue();
     if (!spec.is_described || spec.tensor.type == tenon::ScalarType::Undefined ||
@@ -327,14 +330,15 @@ class Outputs {
     return is_set(i) && !(values_[i].isTensor() && values_[i].toTensor().unsafeGetTensorImpl() ==
                                                        set_[i].unsafeGetTensorImpl());
   }
-  /// Whether delivering other outputs would overwrite output i, before or after its own delivery.
+  /// Whether the delivery of another output would overwrite output i, before or after output i is
+  /// delivered.
   bool is_overwritten(size_t i) const noexcept {
     for (size_t k = 0; k < (is_set(i) ? i + 1 : values_.size()); ++k) {
       if (is_pending(k) && detail::overlap(values_[i], set_[k])) return true;
     }
     return false;
   }
-  /// Copies `from` to `copy`, in the module's memory, or in `from`'s if that is elsewhere.
+  /// Makes `copy` a copy of `from`, in the module's memory; on `from`'s device if that is another.
   template <class = void>
   Error copy_aside(const Tensor& from, Tensor& copy) const noexcept {
     const TensorArg arg(from);
@@ -349,11 +353,11 @@ class Outputs {
   }
 
   Backend* memory_;
-  Error (*deliver_)(Outputs&) = nullptr;  // set with the first set output: else not linked
+  Error (*deliver_)(Outputs&) = nullptr;  // set with the first set output; else it is not linked
   Span<const EValue> inputs_;
-  detail::StoredArray<EValue> values_{detail::metadata_backend_for(memory_)};  // of the last run
+  detail::StoredArray<EValue> values_{detail::metadata_backend_for(memory_)};  // the last run's
   detail::StoredArray<Tensor> set_{detail::metadata_backend_for(memory_)};
-  detail::StoredArray<Tensor> own_{detail::metadata_backend_for(memory_)};  // by spec or copy
+  detail::StoredArray<Tensor> own_{detail::metadata_backend_for(memory_)};  // made by spec or copy
 };
 
 TENON_END_NAMESPACE

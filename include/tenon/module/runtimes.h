@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which runtime runs a model file: open_module("digits.onnx") makes the module of the runtime that
-// is registered for ".onnx".
+// Registers runtimes for model files: open_module("digits.onnx") makes a module with the runtime
+// that is registered for ".onnx".
 #pragma once
 
 #include <functional>
@@ -22,27 +22,27 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A model to open: a file, or its bytes. Fields are only ever appended.
+/// A model to open: a file, or its bytes. Later versions only append fields.
 struct ModelFile {
-  /// Of a program in memory: a name that its runtime is found by.
+  /// The file. For a program in memory, a name whose suffix selects the runtime.
   std::string path = {};
-  /// The program, if it is in memory; else undefined.
+  /// The bytes of a program in memory; undefined for a file.
   Tensor bytes = {};
-  /// Files of weights beside it, such as ExecuTorch's .ptd.
+  /// Further files with weights, such as ExecuTorch's .ptd.
   std::vector<std::string> data_files = {};
-  /// Whether to map files, not to copy them, where the runtime has a choice.
+  /// Whether to map files instead of copying them, if the runtime has the choice.
   bool map = false;
-  /// Whether methods may plan their memory in one arena, where the runtime has a choice.
+  /// Whether methods may share one arena for planned memory, if the runtime has the choice.
   bool share_arenas = false;
 };
 
-/// Makes a runtime's module. Null, after set_error(), is an error; so is an exception. To pass on
+/// Makes a runtime's module. To fail, it calls set_error() and returns null, or throws. To pass on
 /// the error of a Result `r`: `set_error(r.error(), r.message())`.
 using ModuleMaker = std::function<std::shared_ptr<Module>(const ModelFile& file)>;
 
 namespace detail {
 
-/// The makers, by suffix. Shared, so that a call or a copy of one needs no lock.
+/// The makers, by suffix. shared_ptrs, so that calls and copies of a maker need no lock.
 struct Runtimes {
 #if TENON_HAS_THREADS
   using Mutex = std::mutex;
@@ -57,7 +57,7 @@ TENON_EXPORT inline Runtimes& runtimes() {
   return all;
 }
 
-/// The maker of the longest suffix of `path` that has one.
+/// Finds the maker of the longest suffix of `path` for which one is registered.
 inline Error find_maker(std::string_view path, std::shared_ptr<const ModuleMaker>& found) {
   Runtimes& all = runtimes();
   const LockGuard<Runtimes::Mutex> lock(all.mutex);
@@ -77,18 +77,19 @@ inline Error find_maker(std::string_view path, std::shared_ptr<const ModuleMaker
 
 }  // namespace detail
 
-/// Registers what runs the model files whose path ends in `suffix`: ".onnx", or a file's name. Case
-/// matters. The longest suffix of a path wins; "" takes any path. Another maker for the suffix is
-/// replaced; an empty one (`nullptr`) leaves none.
+/// Registers the maker of modules for model files whose path ends in `suffix`: ".onnx", or a file's
+/// name. Case matters. The longest suffix of a path wins; "" matches any path. Replaces an earlier
+/// maker for the suffix; an empty `make` (`nullptr`) only removes it.
 ///
 /// A program and its shared libraries have one registry if they share symbols (docs/threads.md says
 /// when). A library removes its makers before it is unloaded.
 /// Ownership: keeps `make` until it is replaced, and while it runs.
 /// Returns true, for the initializer of a static variable; false, with the thread's error text, if
 /// out of memory.
-/// Threads: any; `make` may be called on several at once. It may register and open others.
+/// Threads: any; `make` may be called on several threads at once. `make` may call
+/// register_runtime() and open_module().
 inline bool register_runtime(std::string suffix, ModuleMaker make) noexcept {
-  std::shared_ptr<const ModuleMaker> maker;  // later the replaced one: dropped without the lock
+  std::shared_ptr<const ModuleMaker> maker;  // later the replaced maker, dropped without the lock
   const Error error = detail::call_safely([&] {
     if (make) maker = std::make_shared<const ModuleMaker>(std::move(make));
     detail::Runtimes& all = detail::runtimes();
@@ -103,8 +104,9 @@ inline bool register_runtime(std::string suffix, ModuleMaker make) noexcept {
   });
   return detail::add_context_if("register_runtime", error) == Error::Ok;
 }
-/// Registers a class of modules that are made of a path or, if it has such a constructor, of a
-/// program's bytes: `register_runtime<OnnxModule>(".onnx")`. It takes no data files.
+/// Registers a class of modules that has a constructor from a path, and perhaps one from a
+/// program's bytes: `register_runtime<OnnxModule>(".onnx")`. Modules that need data files are
+/// registered with a maker.
 template <class M>
 bool register_runtime(std::string suffix) noexcept {
   return register_runtime(std::move(suffix), [](const ModelFile& file) -> std::shared_ptr<Module> {
@@ -122,10 +124,10 @@ bool register_runtime(std::string suffix) noexcept {
   });
 }
 
-/// Makes the module of the runtime that is registered for `file`. Most runtimes open the file only
-/// when the module is used: its errors are those of load_method() and the other functions then.
-/// Errors: NotSupported, with the registered suffixes, if there is no runtime for it; the maker's;
-/// InvalidState if the maker makes no module and sets no error.
+/// Makes a module with the runtime that is registered for `file`. Most runtimes open the file only
+/// when the module is used: then load_method() and the other functions return the file's errors.
+/// Errors: NotSupported, with the registered suffixes, if no runtime is registered for the file;
+/// the maker's errors; InvalidState if the maker makes no module and sets no error.
 /// Threads: any.
 inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
   std::shared_ptr<Module> module;
@@ -148,7 +150,7 @@ inline Result<std::shared_ptr<Module>> open_module(const ModelFile& file) {
   if (error != Error::Ok) return detail::add_context("open_module", error);
   return module;
 }
-/// A template, so that braces are a ModelFile: `open_module({"llama.pte", {}, {"llama.ptd"}})`.
+/// A template, so that braces make a ModelFile: `open_module({"llama.pte", {}, {"llama.ptd"}})`.
 template <class Path, std::enable_if_t<std::is_convertible_v<Path, std::string>, int> = 0>
 Result<std::shared_ptr<Module>> open_module(Path&& path) {
   ModelFile file;

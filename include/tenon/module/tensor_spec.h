@@ -62,20 +62,20 @@ struct ValueSpec {
   ValueSpec(detail::Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
     tensor.name = std::move(name);
   }
-  /// Any value of a kind; for a StringList a String too.
+  /// Any value of a kind; a StringList accepts a String too.
   ValueSpec(ValueKind kind_) noexcept : kind(kind_) {}
   ValueSpec(detail::Text name, ValueKind kind_) noexcept : kind(kind_) {
     tensor.name = std::move(name);
   }
 
   ValueKind kind = ValueKind::Tensor;  ///< which kind of value
-  /// Requirements if kind is Tensor and is_described is set; the name is used for all kinds. For a
-  /// StringList of OnnxModule's, the sizes and their names of the text tensor.
+  /// Requirements on a tensor, if kind is Tensor and is_described is true; all kinds use
+  /// tensor.name. For a StringList of an OnnxModule, the sizes of the text tensor and their names.
   TensorSpec tensor;
   bool is_described = false;  ///< whether `tensor` has requirements; else any tensor is accepted
   /// Whether None is accepted too.
   bool is_optional = false;
-  /// Whether a tensor of other strides is accepted: the module then copies it to the spec's
+  /// Whether a tensor with other strides is accepted: the module then copies it to the spec's
   /// strides.
   bool copies_strides = false;
   /// Whether the runtime supports such values. If not, check() accepts any value, and a run reports
@@ -101,20 +101,20 @@ struct ValueSpec {
 /// The specs of a method: a list such as `{{"image", spec}, ValueKind::Int}`, or a vector.
 using ValueSpecs = detail::ListArg<ValueSpec>;
 
-/// A method's description: refers to the module's lists, valid while the module lives and has not
-/// unloaded the method; `inputs` until describe_inputs() changes them.
+/// A method's description. It refers to the module's lists and is valid until the module is
+/// destroyed or the method unloaded; `inputs` only until describe_inputs() changes them.
 /// Source: executorch::runtime::MethodMeta.
 struct MethodMeta {
-  const char* name = "";        ///< of the method, "forward"
-  ArrayRef<ValueSpec> inputs;   ///< what a run takes
-  ArrayRef<ValueSpec> outputs;  ///< what it gives
-  bool knows_inputs = false;    ///< if not, `inputs` is empty and nothing is checked
-  bool knows_outputs = false;   ///< if not, `outputs` is empty
+  const char* name = "";        ///< the method's name, "forward"
+  ArrayRef<ValueSpec> inputs;   ///< the specs of a run's inputs
+  ArrayRef<ValueSpec> outputs;  ///< the specs of its outputs
+  bool knows_inputs = false;    ///< if false, `inputs` is empty and nothing is checked
+  bool knows_outputs = false;   ///< if false, `outputs` is empty
 };
 
 namespace detail {
 
-/// "1 (rows)", or "1" without a name.
+/// "1 (rows)", or "1" if the name is empty.
 struct Numbered {
   size_t index;
   const char* name;
@@ -147,8 +147,8 @@ TENON_TEMPLATE_INLINE Error check_spec_layout(const TensorSpec& spec) noexcept {
 inline bool has_layout(const TensorSpec& spec) noexcept {
   return !spec.strides.empty() || !spec.dim_order.empty();
 }
-/// The stride that a spec requires for dimension d of a layout of its rank with elements: row-major
-/// if the spec has no strides, the layout's stride if the spec leaves it open.
+/// The stride that a spec requires for dimension d of a layout, which has elements and the spec's
+/// rank: the row-major stride if the spec has no strides, the layout's stride if the spec has -1.
 inline int64_t stride_of(const TensorSpec& spec, const Layout& given, size_t d) noexcept {
   if (!spec.strides.empty()) {
     return spec.strides[d] >= 0 ? spec.strides[d] : given.strides()[d];
@@ -219,7 +219,7 @@ inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }
 
-/// Whether a dimension may be of any size.
+/// Whether any dimension may have any size.
 inline bool is_open(const TensorSpec& spec) noexcept {
   for (size_t d = 0; d < spec.sizes.size(); ++d) {
     if (limit_of(spec, d) < 0) return true;
@@ -233,7 +233,7 @@ inline bool allows(const TensorSpec& spec, size_t d, int64_t size) noexcept {
   return limit < 0 || size == limit || (spec.sizes[d] < 0 && size < limit);
 }
 
-/// `copies_strides` allows other strides.
+/// Checks a tensor against a spec. `copies_strides` allows other strides.
 TENON_TEMPLATE_INLINE Error check_tensor(const TensorSpec& spec, const TensorArg& tensor,
                                          bool copies_strides = false) noexcept {
   TENON_TRY(check_spec(spec));
@@ -289,8 +289,8 @@ inline Error add_context_if(const char* role, size_t index, const char* name,
   return error != Error::Ok ? add_context(role, index, name, error) : error;
 }
 
-/// Merges the module's spec `own` into a user's valid `spec`: values must meet both; names and
-/// sizes that `spec` leaves open are `own`'s.
+/// Merges the module's spec `own` into a user's valid `spec`: values must meet both specs. Names
+/// and sizes that `spec` leaves open are taken from `own`.
 /// Errors: InvalidArgument, InvalidType if no value can meet both.
 TENON_TEMPLATE_INLINE Error narrow_spec(const ValueSpec& own, ValueSpec& spec) noexcept {
   const TensorSpec& known = own.tensor;

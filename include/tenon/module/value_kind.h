@@ -28,7 +28,7 @@ enum class ValueKind : uint8_t {
   Bool,                ///< bool
   String,              ///< a text
   TensorList,          ///< tensors
-  OptionalTensorList,  ///< tensors, undefined for None
+  OptionalTensorList,  ///< tensors; an undefined tensor means None
   IntList,             ///< integers
   DoubleList,          ///< floating numbers
   BoolList,            ///< bools
@@ -40,7 +40,7 @@ enum class ValueKind : uint8_t {
 #endif
 
 namespace detail {
-/// "an Int", "a Tensor"; "None" alone.
+/// "an Int", "a Tensor"; but "None".
 constexpr const char* name_with_article(ValueKind kind) noexcept {
   return kind > ValueKind::StringList
              ? "a value of unknown kind"

@@ -196,7 +196,7 @@ TEST_CASE("cuda streams: others are ordered before and after, by events") {
         Texts());
   RETURNS(InvalidArgument, "stream 0 does not exist; expected 1, 2 or a handle",
           backend.order_before(0));
-  RETURNS(InvalidArgument, "stream -1 is none", backend.order_after(-1));
+  RETURNS(InvalidArgument, "stream -1 does not exist", backend.order_after(-1));
 }
 
 TEST_CASE("cuda streams: streams that cannot be the backend's are refused") {
