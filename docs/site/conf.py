@@ -31,7 +31,6 @@ suppress_warnings = [
 
 # GitHub's anchors.
 myst_heading_anchors = 6
-myst_enable_extensions = []
 
 # Code without a language is text, as on GitHub.
 highlight_language = "text"
@@ -52,7 +51,6 @@ html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
-html_use_index = True
 html_domain_indices = False
 pygments_style = "a11y-light"
 pygments_dark_style = "a11y-dark"

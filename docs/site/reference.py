@@ -7,6 +7,7 @@ first one. A function object is shown as the functions that its operator() makes
 """
 
 import re
+import shlex
 import subprocess
 import xml.etree.ElementTree as ET
 
@@ -102,8 +103,7 @@ def run_doxygen(repository, work):
         "GENERATE_LATEX": "NO", "GENERATE_XML": "YES", "XML_PROGRAMLISTING": "NO", "QUIET": "YES", "WARNINGS": "NO",
         "EXTRACT_ALL": "YES", "EXTRACT_STATIC": "YES", "MACRO_EXPANSION": "YES", "SORT_MEMBER_DOCS": "NO",
         "AUTOLINK_SUPPORT": "NO", "DISTRIBUTE_GROUP_DOC": "YES", "MAX_INITIALIZER_LINES": "1", "BUILTIN_STL_SUPPORT": "NO",
-        "PREDEFINED": " ".join(f'"{macro}"' for macro in re.sub(r"\\ ", "\0", " ".join(PREDEFINED.split())).replace(
-            "\0", "~").split()).replace("~", " "),
+        "PREDEFINED": " ".join(f'"{macro}"' for macro in shlex.split(PREDEFINED)),
     }
     text = "".join(f"{key} = {value}\n" for key, value in settings.items())
     subprocess.run(["doxygen", "-"], input=text, text=True, check=True, stderr=subprocess.DEVNULL)

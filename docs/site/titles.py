@@ -132,9 +132,6 @@ FOLDERS = {
     }),
     "testing": ("Tests of your own backend", {
         "backend_conformance": "The conformance suite for backends",
-        "copy_cases": "Cases of copies",
-        "creator_cases": "Cases of creators",
-        "memory_cases": "Cases of memory",
         "trial": "What the cases use",
     }),
 }
