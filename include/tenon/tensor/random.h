@@ -228,6 +228,7 @@ struct Random {
           "options are types, dynamisms, backends with a name, generators, and Device(\"cuda\")");
 };
 /// Gaps between the elements are zeros on the host's heap.
+/// Options: those of randn(), but for the layout.
 /// Ownership: owns its memory.
 /// Errors: those of the form with sizes alone.
 template <class Out, class Kind, class... Arguments>
