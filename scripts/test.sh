@@ -396,8 +396,8 @@ fi
 if [ -n "$more" ]; then
   step "not run: tests with other libraries, sanitizers, other processors and compilers: scripts/test.sh --all"
 elif [ -z "$all" ]; then
-  step "not run: files, Python, other libraries, builds, stress, the examples: scripts/test.sh --more"
-  step "         and with other libraries, sanitizers, other processors: scripts/test.sh --all"
+  step "not run: files, builds, tools, stress and the examples: scripts/test.sh --more"
+  step "         other libraries, sanitizers, other processors and compilers: scripts/test.sh --all"
 fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
