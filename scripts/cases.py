@@ -36,7 +36,7 @@ def build(folder, jobs):
     # At fixed addresses, which llvm-symbolizer then takes as they are.
     run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_CXX_COMPILER=clang++",
         "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG -g1", "-DTENON_BUILD_TESTS=ON",
-        "-DCMAKE_CXX_FLAGS=-fsanitize-coverage=inline-8bit-counters,pc-table -fno-pie -DTENON_CASES",
+        "-DCMAKE_CXX_FLAGS=-fsanitize-coverage=inline-8bit-counters,pc-table -fno-pie -DTENON_REACHED",
         "-DCMAKE_EXE_LINKER_FLAGS=-no-pie", "-DTENON_TESTS=unit")
     run("cmake", "--build", folder, "--parallel", jobs, "--target", *PROGRAMS)
 
@@ -44,7 +44,7 @@ def build(folder, jobs):
 def run_cases(program):
     """What each case reached: {(file, line, name): {block}}."""
     output = program.with_suffix(".cases")
-    run(program, "~[large]", cwd=program.parent, env={**os.environ, "TENON_CASES_FILE": str(output)},
+    run(program, "~[large]", cwd=program.parent, env={**os.environ, "TENON_REACHED_FILE": str(output)},
         stdout=subprocess.DEVNULL)
     reached, addresses = {}, set()
     for line in output.read_text(encoding="utf-8").splitlines():

@@ -24,7 +24,9 @@ more=
 all=
 nightly=
 # expect SECONDS: says how long it will take; SECONDS is the processor time on a slow machine of 2026.
-expect() { step "this takes about $((($1 / $(nproc) + 59) / 60)) minutes on this machine's $(nproc) processors, and the time to install what is missing"; }
+expect() {
+  step "about $((($1 / $(nproc) + 59) / 60)) minutes on $(nproc) processors, and the time to install what is missing"
+}
 case ${1:-} in
   '') expect 200 ;;
   --more) more=1 && expect 1000 ;;
@@ -326,7 +328,7 @@ else
       unchanged+='|interop/runtimes/(aoti|torch_stable)[a-z_]*'
     changed examples || extent+=(-DTENON_BUILD_EXAMPLES=OFF)
     names=
-    changed docs README.md scripts/site.sh tests/tools/docs || names+='|docs\.(site|search)$'
+    changed docs README.md include testing/include scripts/site.sh tests/tools/docs || names+='|docs\.(site|search)$'
     changed src tests/builds/cxx_module || names+='|cxx_module\.import$'
     [ -z "$names" ] || unchanged_tests=(-E "^(${names#|})")
     step "left out, as unchanged: $unchanged ${unchanged_tests[*]} ${extent[*]}"

@@ -9,7 +9,7 @@
 #include "support/catch_run.h"
 #include "support/one_thread.h"
 
-#if defined(TENON_CASES)
+#if defined(TENON_REACHED)
 #include "support/reached.h"
 #endif
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // For scripts/cases.py: writes which blocks of code each case reaches, where the compiler counts them
-// (-fsanitize-coverage=inline-8bit-counters,pc-table), to the file that TENON_CASES_FILE names.
+// (-fsanitize-coverage=inline-8bit-counters,pc-table), to the file that TENON_REACHED_FILE names.
 #pragma once
 
 #if __has_include(<catch2/reporters/catch_reporter_event_listener.hpp>)
@@ -31,7 +31,7 @@ class Reached : public ReachedBase {
   }
   void testCaseEnded(const Catch::TestCaseStats& stats) override {
     ReachedBase::testCaseEnded(stats);
-    static std::FILE* const file = std::fopen(std::getenv("TENON_CASES_FILE"), "w");
+    static std::FILE* const file = std::fopen(std::getenv("TENON_REACHED_FILE"), "w");
 #if CATCH_VERSION_MAJOR >= 3
     const Catch::TestCaseInfo& info = *stats.testInfo;
 #else
