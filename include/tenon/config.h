@@ -40,7 +40,7 @@
 #include <tenon before X11/Xlib.h, or undef Bool and None>  // no such file: ends the compilation
 #endif
 
-/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: the version. The only place:
+/// TENON_VERSION_MAJOR, TENON_VERSION_MINOR, TENON_VERSION_PATCH: the version. It is set only here:
 /// CMake, pkg-config and the docs read these lines.
 #define TENON_VERSION_MAJOR 0
 #define TENON_VERSION_MINOR 1

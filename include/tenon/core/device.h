@@ -82,9 +82,10 @@ class Device {
   /// Errors: InvalidArgument for an index below −1, or above 0 for the CPU.
   TENON_DETAIL_RAISES constexpr Device(DeviceType type, int32_t index = -1)
       : type_(type), index_(index < 0 ? 0 : index) {
-    TENON_CHECK(index >= -1 && (type != DeviceType::CPU || index <= 0), Error::InvalidArgument,
-                "Device: index ", index, " of ", toString(type),
-                type == DeviceType::CPU ? "; the CPU has only index 0" : "; expected 0 or more");
+    TENON_CHECK(
+        index >= -1 && (type != DeviceType::CPU || index <= 0), Error::InvalidArgument,
+        "Device: index ", index, " of ", toString(type),
+        type == DeviceType::CPU ? " is out of range: the CPU has only index 0" : " is negative");
   }
   /// From "cpu", "cuda" or "cuda:1"; "template" is an older name of "meta".
   /// Errors: InvalidArgument for any other text.

@@ -35,7 +35,7 @@ TENON_END_NAMESPACE
 TENON_BEGIN_VALUES
 namespace detail_values {
 
-/// An integer of any type, an enumerator of C's kind or a std::integral_constant, so that `{n, 3}`
+/// An integer of any type, an unscoped enumerator or a std::integral_constant, so that `{n, 3}`
 /// with a size_t n is a list of sizes. Not constructible from floating values: `{1.0f}` is data,
 /// never a shape. A value above int64_t's range, such as `n - 3` with a size_t n of 2, clears
 /// `fits` and is stored as INT64_MIN: the -1 that it would wrap to has a meaning.

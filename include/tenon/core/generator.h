@@ -106,8 +106,8 @@ class Generator {
   /// Errors: NotSupported for a state of another version; the generator stays as it was.
   [[nodiscard]] Error set_state(const State& state) noexcept {
     if (state.version != kVersion) {
-      return detail::fail(Error::NotSupported, "Generator::set_state: version ", state.version,
-                          " of the random numbers; this library makes version ", kVersion);
+      return detail::fail(Error::NotSupported, "Generator::set_state: the state has version ",
+                          state.version, ", expected ", kVersion);
     }
     *this = Generator(state.seed, state.offset);
     return Error::Ok;

@@ -320,7 +320,7 @@ TENON_ALWAYS_INLINE Error make_layout(const LayoutArgs& args, size_t element_siz
              ? layout.make_row_major(args.sizes, element_size)
              : layout.make_strided(args, element_size);
 }
-/// make_layout() for Dims, whose error() is checked first.
+/// Does what make_layout() does, for Dims; checks their error() first.
 inline Error make_layout(const Dims& sizes, const Dims& dim_order, const Dims& strides,
                          size_t element_size, Layout& layout) noexcept {
   TENON_TRY(check_dims("sizes", sizes));

@@ -226,7 +226,7 @@ TENON_FORALL_SCALAR_TYPES(TENON_DETAIL_TRAIT)
 
 /// The ScalarType of a C++ type: `CppTypeToScalarType<float>::value` is Float. Recognises
 /// std::complex and c10::complex too, and where the compiler has them _Float16, std::float16_t and
-/// std::bfloat16_t. No `value` member for other types, usable in SFINAE.
+/// std::bfloat16_t. Other types have no `value` member, which SFINAE can test.
 template <class T, class = void>
 struct CppTypeToScalarType {};
 template <class T>
@@ -341,7 +341,7 @@ constexpr bool canCast(ScalarType from, ScalarType to) noexcept {
   return from == ScalarType::Bool || to != ScalarType::Bool;
 }
 
-/// The type that an operation on both would compute in, as in ATen and NumPy.
+/// The dtype that an operation on both dtypes computes in, as in ATen and NumPy.
 ///
 /// Undefined where c10 throws: for Undefined, a Float8 type with any other type, and UInt16, UInt32
 /// or UInt64 with another integral or a complex type.

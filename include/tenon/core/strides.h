@@ -142,7 +142,7 @@ inline Error compute_nbytes(int64_t count, size_t element_size, size_t& nbytes) 
 inline Error compute_offset_range(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                   OffsetRange& offsets) noexcept {
   OffsetRange reached{0, 0};
-  bool overflow = false;  // branchless, as ShapeProduct
+  bool overflow = false;  // branchless, as in ShapeProduct
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 0) {
       offsets = OffsetRange{};
@@ -308,8 +308,7 @@ TENON_TEMPLATE_INLINE Error infer_size(Dims& sizes, int64_t numel, size_t elemen
     return Error::Ok;
   }
   if (is_unclear) {
-    return fail(Error::InvalidArgument, "sizes ", sizes,
-                " have more than one dimension to be inferred");
+    return fail(Error::InvalidArgument, "sizes ", sizes, " have more than one -1");
   }
   *inferred = 1;
   TENON_TRY(compute_numel(sizes, element_size, count));

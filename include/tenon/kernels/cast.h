@@ -21,13 +21,13 @@ TENON_BEGIN_NAMESPACE
 /// Halfs depend on the processor; see docs/performance.md. Conversions set the same floating-point
 /// flags as C++'s.
 enum class CastMode : uint8_t {
-  /// As in C++, for the pairs that canCast() allows. The pair of dtypes is checked, not the
-  /// elements: integers out of range wrap, floating values round, perhaps to infinity. Creators
+  /// Converts as C++ does, for the pairs that canCast() allows. The pair of dtypes is checked, not
+  /// the elements: integers out of range wrap, floating values round, perhaps to infinity. Creators
   /// that take values check the values too: each must fit.
   Checked,
-  /// As in C++, for all pairs, without undefined behaviour: floating values are truncated to
-  /// integers; values out of range are clamped and NaN gives 0; imaginary parts are dropped;
-  /// nonzero is true.
+  /// Converts as C++ does, for all pairs, but without undefined behaviour: floating values are
+  /// truncated to integers; values out of range are clamped and NaN gives 0; imaginary parts are
+  /// dropped; nonzero is true.
   Truncate,
   /// Floating values are rounded to nearest even; values out of range, infinities included, are
   /// clamped to the finite range; NaN stays NaN, or is 0 for integers.
@@ -229,8 +229,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE uint64_t double_to_long(double value,
   value = double_from_bits(if_greater(kTwoTo63, magnitude, bits, 0));
   auto whole = static_cast<int64_t>(value);
 #endif
-  // Without the hint, -O3 removes the branch, and rounding takes 1.6 times as long, with Clang 10
-  // times.
+  // Without the hint, -O3 removes the branch, and rounding takes 1.6 times as long, and with Clang
+  // 10 times as long.
   if (TENON_UNLIKELY(magnitude >= kTwoTo63)) {
     if (magnitude > kDoubleInfinity) return 0;
     if (bits != magnitude) return static_cast<uint64_t>(limits.lowest);

@@ -129,7 +129,7 @@ inline bool is_same(const Number& a, const Number& b) noexcept {
   return is_same(a.real, b.real) && is_same(a.imag, b.imag);
 }
 
-/// Not std::hypot(), which sets errno on overflow.
+/// The modulus. Does not use std::hypot(), which sets errno on overflow.
 inline double modulus(double x, double y) noexcept {
   x = x < 0 ? -x : x;
   y = y < 0 ? -y : y;
@@ -165,8 +165,8 @@ struct Tolerance {
   static constexpr double kLarge = 1e300;
 };
 
-/// Whether doubles of magnitudes up to `most` are within a tolerance of each other. May be false
-/// for some that are: see CloseElements.
+/// Whether all pairs of doubles are within the tolerance, and no magnitude is above `most`. May be
+/// false for pairs that are within the tolerance: see CloseElements.
 struct CloseKernel : ForEachIsa<CloseKernel> {
   template <class>
   static TENON_INLINE_IN_TARGET void body(const char* a, const char* b, int64_t count, double rtol,

@@ -274,9 +274,9 @@ struct BlockConversion : Conversion {
 
   PixelShuffle gathering;
   PixelShuffle scattering;
-  /// Whether rows run along the last dimension but one. They do where the source is consecutive
-  /// along it and has the larger elements: then the destination's elements, the smaller ones, are
-  /// transposed.
+  /// Whether rows run along the last dimension but one. They do if the source is consecutive along
+  /// that dimension and has the larger elements: then the destination's elements, the smaller ones,
+  /// are transposed.
   bool exchanges;
   Channels channels = Channels::Same;
 

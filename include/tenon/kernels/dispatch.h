@@ -11,8 +11,8 @@
 // lambda would be compiled for the baseline. Copies have no AVX-512 variant: memory bounds them,
 // and AVX2 saturates it.
 //
-// With OpenMP (-fopenmp) large work is shared among threads, as many as OpenMP says. The bytes
-// written depend neither on their number nor on how the work is divided.
+// With OpenMP (-fopenmp) large work is shared among threads; OpenMP says how many. The bytes
+// written depend neither on the number of threads nor on how the work is divided.
 #pragma once
 
 #include <cstddef>

@@ -88,7 +88,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE float uniform_value(uint32_t word, uint32_
   const float value = multiply(static_cast<float>(static_cast<int32_t>(word >> 8)), unit) + offset;
   return value < limit ? value : limit;
 }
-/// As above, where u is the upper 53 bits of two words / 2^53.
+/// The same for double, where u is the upper 53 bits of two words / 2^53.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double uniform_value(uint32_t upper_word, uint32_t lower_word,
                                                            double offset, double scale,
                                                            double limit) noexcept {
@@ -161,8 +161,8 @@ struct NormalKernel : ForEachIsa<NormalKernel<Number>, true> {
       }
     }
   }
-  /// By vector instructions: GCC does not vectorise the C library's sqrt(), which sets errno.
-  /// Exact, where -ffast-math would use estimates.
+  /// By vector instructions: GCC does not vectorise the C library's sqrt(), which sets errno. The
+  /// roots are exact even with -ffast-math, which would use estimates.
   static TENON_ALWAYS_INLINE void square_roots(Real* values, int64_t count) noexcept {
     TENON_NO_CONTRACTION
     int64_t i = 0;

@@ -238,7 +238,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE double from_upper(uint64_t word) noexcept 
   using Math = NormalMath<double>;
   return double_from_bits(word >> 12 | Math::kInteger) - Math::kIntegerValue;
 }
-/// The word as a signed integer; the upper 52 bits of a 64-bit word.
+/// The word, or the upper 52 bits of a 64-bit word, as a signed integer.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE float from_signed(uint32_t word) noexcept {
   return static_cast<float>(static_cast<int32_t>(word));
 }

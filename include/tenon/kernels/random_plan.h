@@ -14,7 +14,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Sets the fields that depend only on the distribution and the type. Errors: InvalidType.
+/// Sets the fields that depend only on the distribution and the type.
+/// Errors: InvalidType.
 TENON_TEMPLATE_INLINE Error start_plan(RandomPlan& plan, Distribution distribution,
                                        ScalarType type) noexcept {
   if (!isValidType(type)) {
@@ -130,11 +131,11 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   plan.arguments[1] = stddev;
   const double largest = number_format(plan.computed).largest;
   if (!is_finite(mean) || mean < -largest || mean > largest) {
-    return fail(Error::InvalidArgument, "the mean ", mean, " is no finite ",
+    return fail(Error::InvalidArgument, "the mean ", mean, " is not a finite ",
                 toString(plan.computed));
   }
   if (!is_finite(stddev) || stddev < 0 || stddev > largest) {
-    return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is no finite ",
+    return fail(Error::InvalidArgument, "the standard deviation ", stddev, " is not a finite ",
                 toString(plan.computed), " of at least 0");
   }
   plan.offset = mean;
@@ -146,7 +147,7 @@ TENON_TEMPLATE_INLINE Error plan_normal(RandomPlan& plan, ScalarType type, doubl
   return Error::Ok;
 }
 
-/// Rounds an integer to its leading `digits` bits, down or `up`.
+/// Rounds an integer to its leading `digits` bits: down, or with `up` upwards.
 inline int64_t round_integer(int64_t value, int digits, bool up) noexcept {
   const auto bits = static_cast<uint64_t>(value);
   const uint64_t magnitude = value < 0 ? uint64_t{0} - bits : bits;
@@ -178,7 +179,8 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
            static_cast<double>(last) <= format.largest && plan.first <= plan.last;
   }
   if (!fits) {
-    return fail(Error::InvalidArgument, low, " to ", last, " are not integers of ", plan.part_type);
+    return fail(Error::InvalidArgument, "integers from ", low, " to ", last, " do not fit ",
+                plan.part_type);
   }
   const bool is_word = is_integral && elementSize(plan.type) == 4 && plan.range <= kOneWordRange;
   plan.computed = is_word ? plan.type : ScalarType::Long;

@@ -35,7 +35,7 @@ TENON_TEMPLATE_INLINE int64_t plan_row_major(ElementPlan& plan, const TensorView
 /// Visits the elements of host memory in row-major order, in runs along the innermost dimension.
 class RowMajorWalk {
  public:
-  /// From element `first` <= numel on.
+  /// Begins at element `first`, which is at most numel.
   explicit RowMajorWalk(const TensorView& view, int64_t first = 0) noexcept
       : left_(plan_row_major(plan_, view)), row_(plan_, 1) {
     left_ -= first;

@@ -326,9 +326,10 @@ class PixelShuffle {
 };
 #endif
 
-/// Copies a plane in the first way that applies: fills of rows, consecutive rows (short ones as
-/// elements), pixels, squares to transpose, else element by element. Elements have `size` bytes, 1
-/// to 16. Returns whether shuffle.copy_next() can copy further planes like this one.
+/// Copies a plane in the first of these ways that applies: filling rows, copying consecutive rows
+/// (short rows as elements), shuffling pixels, transposing squares, copying element by element.
+/// Elements have `size` bytes, 1 to 16. Returns whether shuffle.copy_next() can copy further planes
+/// like this one.
 TENON_COMPILED_ONCE TENON_NOINLINE bool copy_plane(const Plane& plane, size_t size,
                                                    PixelShuffle& shuffle) noexcept {
   const size_t row_nbytes = static_cast<size_t>(plane.count_i) * size;

@@ -28,7 +28,7 @@ inline const TensorFields& defined_fields(const char* function, const TensorArg&
   return fields(tensor);
 }
 
-/// Checks a tensor for a try_ form: that it is defined, then by `check_fields(fields)`.
+/// Checks a tensor for a try_ form: that it is defined, and that `check_fields(fields)` succeeds.
 template <class Check>
 Error check_tensor(const char* function, const TensorArg& tensor,
                    const Check& check_fields) noexcept {
@@ -133,8 +133,8 @@ Result<T*> try_mutable_data_ptr(TensorArg t TENON_LIFETIMEBOUND) noexcept {
   return static_cast<T*>(detail::fields(t).data);
 }
 /// The elements of a contiguous tensor, for range-for; T is const for a read-only tensor.
-/// Errors: those of the pointers; InvalidState for a placeholder, and if the tensor is not
-/// contiguous.
+/// Errors: those of const_data_ptr<T>(); InvalidState for a placeholder, for a tensor that is not
+/// contiguous, and for a read-only tensor if T is not const.
 template <class T>
 Span<T> data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::span_of<T>("data", detail::defined_fields("data", t));
@@ -146,8 +146,8 @@ Result<Span<T>> try_data(detail::ArgFor<T> t TENON_LIFETIMEBOUND) noexcept {
 }
 /// Indexed access, `accessor<float, 2>(t)[i][j]`; T is const for a read-only tensor. Valid until
 /// the tensor is resized or dropped.
-/// Errors: those of the pointers; InvalidState for a placeholder; InvalidArgument unless N is the
-/// rank.
+/// Errors: those of const_data_ptr<T>(); InvalidState for a placeholder, and for a read-only tensor
+/// if T is not const; InvalidArgument unless N is the rank.
 template <class T, size_t N>
 TensorAccessor<T, N> accessor(detail::ArgFor<T> t TENON_LIFETIMEBOUND) {
   return detail::accessor_of<T, N>("accessor", detail::defined_fields("accessor", t));

@@ -235,8 +235,8 @@ TENON_TEMPLATE_INLINE Error check_writable(const TensorFields& tensor) noexcept 
 }
 
 /// Checks that there is a pointer to element 0, on any device; a placeholder's is null. Fails if
-/// the backend is gone, and for a meta tensor made by a creator; a meta tensor over a null pointer
-/// counts as a placeholder.
+/// the backend was destroyed, and for a meta tensor that a creator made. A meta tensor over a null
+/// pointer counts as a placeholder.
 inline Error check_raw_data(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_deallocated(tensor, "the tensor"));
   TENON_TRY(check_data_backend(tensor, "the tensor"));
@@ -283,7 +283,7 @@ Error check_span(const TensorFields& tensor) noexcept {
   TENON_TRY(check_not_placeholder(tensor));
   if (tensor.layout.is_contiguous()) return Error::Ok;
   return fail(Error::InvalidState, "strides ", tensor.layout.strides(), " of sizes ",
-              tensor.layout.sizes(), " are not contiguous; contiguous(t) makes a copy that is");
+              tensor.layout.sizes(), " are not contiguous; contiguous(t) makes a contiguous copy");
 }
 template <class T, size_t N>
 Error check_accessor(const TensorFields& tensor) noexcept {

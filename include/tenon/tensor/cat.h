@@ -91,7 +91,7 @@ class TensorArgs {
       using Iterator = decltype(std::begin(range));
       if constexpr (std::is_base_of_v<std::random_access_iterator_tag,
                                       typename std::iterator_traits<Iterator>::iterator_category>) {
-        // By index: f runs a backend's code, which may change a vector's length.
+        // Iterates by index: f runs a backend's code, which may change a vector's length.
         for (size_t i = 0; i < args.size(); ++i) TENON_TRY(f(i, args[i]));
       } else {
         size_t i = 0;
@@ -122,7 +122,7 @@ struct Batch {
   bool overlaps = false;                    // whether a tensor may share elements with `out`
   bool on_host = true;                      // whether the host can read all tensors
 
-  /// As in ATen, cat() ignores tensors of sizes {0}, whatever the others' sizes.
+  /// As in ATen, cat() ignores tensors of sizes {0}, whatever the other tensors' sizes.
   bool skips(ArrayRef<int64_t> piece) const noexcept {
     return !is_stack && piece.size() == 1 && piece[0] == 0;
   }
@@ -171,7 +171,7 @@ TENON_TEMPLATE_INLINE Error plan_batch(int64_t dim, Batch& batch) noexcept {
     TENON_TRY(check_dims("sizes", batch.sizes));
     if (sizes.empty() && !batch.is_stack) {
       return fail(Error::OutOfBounds, "tensor ", first,
-                  " has no dimensions, so none to join along; stack() makes one");
+                  " has no dimensions to join along; stack() adds one");
     }
     return wrap_dim(dim, sizes.size() + (batch.is_stack ? 1 : 0), batch.dim, "result");
   };
@@ -365,7 +365,8 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_stack(TensorArgs tensors, int64_t di
   return detail::join<Result<TensorPtr>>("try_stack", tensors, true, dim);
 }
 
-/// cat() into an existing tensor, of any strides, on any device.
+/// Does what cat() does, but writes the result to an existing tensor, of any strides, on any
+/// device.
 ///
 /// The result is as if all tensors were read before the output is written. A temporary of the
 /// result's size is allocated if a tensor may overlap the output, or if there are more than
@@ -381,7 +382,8 @@ template <class = void>
   detail::Batch batch{tensors, false};
   return detail::add_context_if("cat_out", detail::join_to(out, batch, dim));
 }
-/// stack() into an existing tensor, such as a batch of camera images; otherwise like cat_out().
+/// Does what stack() does, but writes the result to an existing tensor, such as a batch of camera
+/// images; otherwise like cat_out().
 ///
 /// Source: at::stack_out.
 template <class = void>

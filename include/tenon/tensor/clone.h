@@ -168,7 +168,7 @@ constexpr Casting casting_for() noexcept {
 /// Ownership: owns its memory, and is never read-only.
 /// Errors: InvalidType if canCast refuses; InvalidState for an undefined or deallocated source;
 /// NotSupported for memory of any device but cpu (pinned and managed too) without a backend;
-/// OutOfMemory. Integers out of the target's range wrap, as in C++.
+/// OutOfMemory. Integers that are out of the target type's range wrap, as in C++.
 /// Source: executorch::extension::clone_tensor_ptr; at::Tensor::clone and to.
 TENON_CLONE(clone_tensor_ptr)
 /// clone_tensor_ptr() by ATen's name.
@@ -220,7 +220,8 @@ TENON_TEMPLATE_INLINE bool lives_in(const TensorFields& tensor, Backend& backend
 }  // namespace detail
 
 /// The backend of a tensor's memory: the one that allocated it, else the one registered for its
-/// device; for the CPU the host's heap. The try_ form returns a Result of a pointer, never null.
+/// device, which is the host's heap for the CPU. The try_ form returns a Result of a pointer, never
+/// null.
 /// Errors: InvalidState for an undefined or deallocated tensor, and if the backend was destroyed;
 /// NotFound if no backend is registered for the device.
 TENON_TEMPLATE_INLINE Backend& backend_of(TensorArg t) {

@@ -72,7 +72,7 @@ TENON_TEMPLATE_INLINE void plan_locations(const MemoryLocation& to, const Memory
 /// Checks that the policy allows a temporary, if the copy needs one.
 TENON_TEMPLATE_INLINE Error check_policy(const ElementPlan& plan, CopyPolicy policy) noexcept {
   if (plan.kind != CopyKind::Staged || policy == CopyPolicy::AllowTemporary) return Error::Ok;
-  return fail(Error::NotSupported, "the tensors overlap, which needs a temporary of ",
+  return fail(Error::NotSupported, "the tensors overlap, so the copy needs a temporary of ",
               plan.temporary_nbytes, " bytes");
 }
 

@@ -194,8 +194,8 @@ struct Creator {
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// Gaps between the elements are allocated and filled too. Options: those of empty(), except
-/// Strides.
+/// Gaps between the elements are allocated and filled too.
+/// Options: those of empty(), except Strides.
 /// Ownership: owns its memory.
 /// Errors: those of empty().
 /// Cost: that of empty().
@@ -218,9 +218,9 @@ struct StridedCreator {
       TENON_MISTAKE("options are types, dynamisms, backends with a name, and Device(\"cuda\")");
 };
 
-/// The strides are the source's if those are dense, else dense strides in its dim order. Options:
-/// in any order, a type, by default the source's; a dynamism, by default DYNAMIC_BOUND; a backend
-/// or a device, by default the source's.
+/// The strides are the source's if those are dense, else dense strides in its dim order.
+/// Options: in any order, a type, by default the source's; a dynamism, by default DYNAMIC_BOUND; a
+/// backend or a device, by default the source's.
 /// Ownership: owns its memory. A tensor like a placeholder has no memory.
 /// Errors: those of empty(); InvalidState for an undefined source.
 /// Cost: that of empty().

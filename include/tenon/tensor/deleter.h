@@ -2,9 +2,10 @@
 // Deleter: a callable that releases memory, once, with the pointer that it was created with.
 //
 // Deleters, destructors of owners and containers, and backends are foreign code, which may call
-// back into the library, even on the same tensor. The rule: check everything, allocate aside, set
-// all fields, then call, and do not touch the tensor afterwards: it may be gone. Where foreign code
-// is called, and the state of the tensor then:
+// back into the library, even on the same tensor. The rule: a function checks everything, allocates
+// what it needs, sets all fields and only then calls foreign code. Afterwards it does not touch the
+// tensor, which may have been destroyed. This list says where foreign code is called, and what the
+// tensor's state then is:
 // - ~TensorImpl, after the last handle, view or Blob: the deleter, then the base's. No handle is
 //   left; an assigned handle already holds the new tensor.
 // - replace_memory(), in growth: the old memory's deleter. The tensor has grown.

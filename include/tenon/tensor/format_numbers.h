@@ -77,7 +77,7 @@ TENON_TEMPLATE_INLINE void look_at(FloatColumn& column, double value) noexcept {
   double& most = column.largest;
   if (least == 0 || magnitude < least) least = magnitude;
   if (magnitude > most) most = magnitude;
-  // As NumPy: the cutoff is about the type's precision, and the quotient is rounded to the type.
+  // As in NumPy, the cutoff is about the type's precision, and the quotient is rounded to the type.
   const bool is_half = column.type == ScalarType::Half;
   const double cutoff = is_half ? 1e3 : column.type == ScalarType::Float ? 1e6 : 1e8;
   double ratio = most / least;

@@ -34,7 +34,7 @@ inline Error MemoryHold::hold(const TensorArg& source) noexcept {
   return Error::Ok;
 }
 
-/// Makes the view `made` hold the memory of `source`, as a MemoryHold.
+/// Makes the view `made` hold the memory of `source`, as a MemoryHold does.
 inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   const TensorImplPtr& base = memory_base(source);
   if (base.use_count() == 0) return;

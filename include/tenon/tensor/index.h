@@ -107,7 +107,7 @@ TENON_TEMPLATE_INLINE Error find_indices(const IndicesArg& indices, IndexedMove&
   const ScalarType type = own_type(view.type);
   if (type != ScalarType::Long && type != ScalarType::Int) {
     return fail(Error::InvalidType, "the indices are ", type, ", expected Long or Int",
-                type == ScalarType::Bool ? "; flatten(nonzero(mask)) makes them" : "");
+                type == ScalarType::Bool ? "; flatten(nonzero(mask)) makes indices of a mask" : "");
   }
   if (view.sizes.size() > 1) {
     return fail(Error::InvalidArgument, "the indices have sizes ", view.sizes,
@@ -228,7 +228,8 @@ TENON_TEMPLATE_INLINE Error list_sizes(const IndexedMove& move, ArrayRef<int64_t
   if (!from.empty()) {
     sizes[move.dim] = count;
   } else if (count != 1) {
-    return fail(Error::InvalidArgument, count, " indices of a tensor of rank 0, expected 1");
+    return fail(Error::InvalidArgument, count,
+                " indices are given for a tensor of rank 0, expected 1");
   }
   return Error::Ok;
 }
@@ -320,9 +321,9 @@ TENON_TEMPLATE_INLINE Error copy_to_rows(const TensorArg& t, int64_t dim, const 
   make_rows(from.view);
   TENON_TRY(list_sizes(move, to.view.sizes, sizes));
   if (from.view.sizes != sizes) {
-    return fail(Error::InvalidArgument, "the source has sizes ", from.view.sizes, "; ",
-                move.rows.indices.count, " indices of dimension ", move.dim, " of sizes ",
-                to.view.sizes, " take ", sizes);
+    return fail(Error::InvalidArgument, "the source has sizes ", from.view.sizes, ", expected ",
+                sizes, " for ", move.rows.indices.count, " indices of dimension ", move.dim,
+                " of sizes ", to.view.sizes);
   }
   TENON_TRY(keep_sides(move, &t, source, indices, false));
   const bool asks = to.backend != nullptr || from.backend != nullptr;
@@ -368,7 +369,8 @@ TENON_TEMPLATE_INLINE Result<TensorPtr> try_index_select(ConstTensorArg t, int64
   return detail::select_rows<Result<TensorPtr>>("try_index_select", t, dim, indices);
 }
 
-/// index_select() into an existing tensor, of any strides, on any device. Converts like copy_().
+/// Does what index_select() does, but writes the result to an existing tensor, of any strides, on
+/// any device. Converts as copy_() does.
 ///
 /// The result is as if all rows and indices were read before the output is written. Uses a
 /// temporary if the tensor or the indices may overlap the output, or are in a backend's memory that

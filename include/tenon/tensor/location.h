@@ -17,7 +17,7 @@ TENON_TEMPLATE_INLINE Error find_data_backend(const TensorFields& tensor, const 
   return check_data_backend(tensor, role);
 }
 
-/// The backend registered for a device whose memory the host cannot access.
+/// Finds the backend that is registered for `device`, whose memory the host cannot access.
 TENON_TEMPLATE_INLINE Error find_memory_backend(Device device, const char* role,
                                                 Backend*& backend) noexcept {
   backend = find_backend(device);
@@ -26,7 +26,7 @@ TENON_TEMPLATE_INLINE Error find_memory_backend(Device device, const char* role,
   }
   return Error::Ok;
 }
-/// Checks that a backend is registered for a device whose memory the host cannot access.
+/// Checks that a backend is registered for `device`, whose memory the host cannot access.
 TENON_TEMPLATE_INLINE Error check_registered(Device device, const char* role) noexcept {
   Backend* backend = nullptr;
   return find_memory_backend(device, role, backend);
@@ -37,7 +37,7 @@ inline BackendState* registered_state(Device device) noexcept {
   return backend == nullptr ? nullptr : state_of(*backend);
 }
 /// Sets the backend of a location that the host cannot access: the memory's backend, else the one
-/// registered for the device.
+/// that is registered for the device.
 TENON_TEMPLATE_INLINE Error set_location_backend(Device device, const char* role,
                                                  MemoryLocation& location) noexcept {
   if (location.state == nullptr) location.state = registered_state(device);
@@ -98,7 +98,7 @@ inline bool is_backend_asked(const TensorFields& tensor, bool asks_other) noexce
 
 /// A location whose lists do not change when a backend's code resizes the tensor.
 struct LocationWithLists : MemoryLocation {
-  ViewWithLists lists;  // the tensor's, copied
+  ViewWithLists lists;  // copies of the tensor's lists
 
   /// Errors: OutOfMemory.
   Error keep_lists() noexcept { return copy_lists(view, lists); }

@@ -41,8 +41,8 @@ TENON_TEMPLATE_INLINE Error lay_out_new(const Dims& sizes, OrderAndStrides given
               layout.offsets.min < 0 ? " are negative" : " may overlap",
               "; a tensor that owns its memory needs distinct elements at positive strides");
 }
-/// The layout for a copy of a tensor: the source's if it is dense, else dense in the source's dim
-/// order.
+/// Makes the layout for a copy of a tensor: the source's layout if that is dense, else the dense
+/// layout in the source's dim order.
 TENON_TEMPLATE_INLINE Error lay_out_like(const Layout& source, Layout& layout) noexcept {
   ::new (static_cast<void*>(&layout)) Layout(source);  // constructed, not assigned: `layout` is new
   TENON_TRY(layout.check());
@@ -348,7 +348,7 @@ inline bool asks_for_metadata(const TensorArg& source) noexcept {
   return fields(source).metadata_backend != nullptr || current_backend() != nullptr;
 }
 
-/// A view of `source` with other metadata. Empty lists mean the source's.
+/// A view of `source` with other metadata. Empty lists stand for the source's lists.
 TENON_COMPILED_ONCE Error make_view(const TensorArg& source, const Dims& sizes,
                                     const Dims& dim_order, const Dims& strides,
                                     int64_t storage_offset, NewView& tensor) noexcept {

@@ -43,7 +43,7 @@ struct RowMove {
   static constexpr int64_t kBuffer = TENON_BARE_METAL ? 160 : 8192;
 
   Indices indices;
-  bool scatters = false;  // whether the indices are the destination's
+  bool scatters = false;  // whether the indices number the destination's rows
   CastFunction cast = nullptr;
   ptrdiff_t dst_step = 0;  // bytes from one row to the next
   ptrdiff_t src_step = 0;

@@ -136,7 +136,7 @@ struct IntegersKind {
   template <class = void>
   static Error plan(RandomPlan& plan, ScalarType type, DimArg low, DimArg high) noexcept {
     if (!low.fits || !high.fits) {
-      return fail(Error::InvalidArgument, "an unsigned bound is above int64_t's largest");
+      return fail(Error::InvalidArgument, "an unsigned bound is above int64_t's range");
     }
     return plan_integers_below(plan, type, low, high);
   }
@@ -272,7 +272,8 @@ struct RandomLike {
 ///
 /// In floating types shorter than Float the values are rounded down, so none reaches 1. Integral
 /// types truncate the values; Bool is true unless the value is 0. The two parts of a complex
-/// element are independent. Options: those of randn().
+/// element are independent.
+/// Options: those of randn().
 /// Ownership: owns its memory.
 /// Errors: those of empty().
 /// Source: at::rand, executorch::extension::rand.

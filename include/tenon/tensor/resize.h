@@ -145,7 +145,7 @@ TENON_TEMPLATE_INLINE Error reserve(const TensorArg& handle, size_t nbytes) noex
     return fail(Error::InvalidArgument, nbytes, " bytes overflow the address space");
   }
   if (tensor.dynamism != TensorShapeDynamism::DYNAMIC_UNBOUND) {
-    return fail(Error::NotSupported, nbytes, " bytes are beyond the ", room, " of this ",
+    return fail(Error::NotSupported, nbytes, " bytes are more than the ", room, " bytes of this ",
                 toString(tensor.dynamism), " tensor, which cannot grow");
   }
   const auto asked = static_cast<ptrdiff_t>((nbytes + element_size - 1) / element_size);

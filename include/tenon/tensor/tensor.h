@@ -209,14 +209,15 @@ void delete_handle(Tensor* handle) noexcept {
   mark_free(handle, sizeof(Tensor));
   if (seat->holders.get() == Seat::kNodeAndHandle) {
     seat->holders.set(Seat::kNode);
-  } else {  // the tensor is gone: `last` does not own it
+  } else {  // the tensor was destroyed: `last` does not own it
     seat->leave();
   }
 }
 }  // namespace detail
 
 /// How programs hold a tensor that they own. A TensorPtr that a creator returned is never null. In
-/// `auto& t = *zeros({2})` the tensor is gone after the line: write `Tensor t = *zeros({2})`.
+/// `auto& t = *zeros({2})` the tensor is destroyed at the end of the line: write `Tensor t =
+/// *zeros({2})`.
 using TensorPtr = std::unique_ptr<Tensor>;
 
 /// Refuses to print a TensorPtr without <tenon/ostream.h>: C++20's operator for any unique_ptr,

@@ -181,8 +181,8 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
 
   /// The address of element 0; nullptr for a placeholder. The host may not be able to read the
   /// memory.
-  /// Errors: InvalidState for a deallocated tensor and when the backend is gone, NotSupported for a
-  /// meta tensor. All members that return pointers have these errors.
+  /// Errors: InvalidState for a deallocated tensor and if the memory's backend was destroyed,
+  /// NotSupported for a meta tensor. All members that return pointers have these errors.
   const void* data() const TENON_LIFETIMEBOUND { return detail::raw_data("data", fields_); }
   /// The same as data(), for writing.
   /// Errors: those of data(); InvalidState when the tensor is read-only.
@@ -231,7 +231,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                 " is not an element type");
     TENON_CHECK(dim >= 0 && (dim == 0 || sizes != nullptr), Error::InvalidArgument,
                 "TensorImpl: ", dim, " dimensions",
-                dim < 0 ? "; expected 0 or more" : " without sizes");
+                dim < 0 ? "; expected 0 or more" : " were given, but no sizes");
     fields_.type = type;
     // Clamped, so that a 32-bit size_t still holds too large a number.
     return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};

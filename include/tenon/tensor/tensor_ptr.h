@@ -244,8 +244,8 @@ struct MakeTensor {
   /// A view, ExecuTorch's form of view(source) and as_strided(source, …): new metadata over the
   /// memory of `source`, which the view keeps alive. Empty lists stand for the source's lists;
   /// `storage_offset` is in elements, from the source's element 0. The view has the source's
-  /// dynamism, but cannot grow. While the view lives, the source cannot grow either. Options:
-  /// `Strides{3, 1}` and `DimOrder{1, 0}`.
+  /// dynamism, but cannot grow. While the view lives, the source cannot grow either.
+  /// Options: `Strides{3, 1}` and `DimOrder{1, 0}`.
   /// Ownership: shares the source's memory.
   /// Errors: OutOfBounds if the view would reach beyond the source's elements, InvalidState for an
   /// undefined source.

@@ -182,9 +182,9 @@ namespace detail {  // function objects
 /// and writes the caller's elements, and nothing is copied.
 ///
 /// Options: in any order, a type, by default the pointer's; a dynamism; the device that the memory
-/// is on, or the backend whose memory it is (nothing is moved there); `Strides{3, 1}`, which may
-/// also be a list after the sizes, as in ATen; `DimOrder{1, 0}`. Shapes: strides may have any
-/// value. They may leave gaps, be 0 or be negative.
+/// is on, or the backend that the memory belongs to (nothing is moved there); `Strides{3, 1}`,
+/// which may also be a list after the sizes, as in ATen; `DimOrder{1, 0}`.
+/// Shapes: strides may have any value. They may leave gaps, be 0 or be negative.
 /// Ownership: borrows `data`, which the caller keeps alive. With a deleter, takes `data`:
 /// `deleter(data)` runs once, when the tensor releases the memory, or before this call returns if
 /// it fails.
@@ -275,8 +275,8 @@ struct FromBlob {
   /// A tensor over the memory that a Blob describes, on any device. Empty strides stand for
   /// contiguous ones. A read-only blob makes a read-only tensor. Needs exchange/blob.h.
   /// Ownership: keeps blob.owner until the tensor releases the memory. If this call fails, drops
-  /// blob.owner before it returns. Without an owner the memory is borrowed. Options: a dynamism,
-  /// and the backend whose memory it is.
+  /// blob.owner before it returns. Without an owner the memory is borrowed.
+  /// Options: a dynamism, and the backend that the memory belongs to.
   /// Errors: those of make_tensor_ptr(), and InvalidArgument for an element_size that is neither 0
   /// nor the dtype's, and for a device that is not the backend's; those of
   /// DeviceBackend::check_memory(), as above. A null pointer is an error unless there are no

@@ -93,7 +93,7 @@ TENON_TEMPLATE_INLINE Error open_real(const TensorArg& tensor, HostValues& value
   TENON_TRY(values.open(tensor, "the tensor"));
   const ScalarType type = own_type(values.location.view.type);
   if (!isComplexType(type)) return Error::Ok;
-  return fail(Error::InvalidType, "values of ", type, " have no order and no one deviation");
+  return fail(Error::InvalidType, "values of ", type, " have no order and no single deviation");
 }
 
 /// Adds a tensor's values to the summary `found`.
@@ -103,7 +103,8 @@ TENON_TEMPLATE_INLINE Error sum_up(const TensorArg& tensor, RunningSummary& foun
   const TensorView& view = values.location.view;
   const ScalarType type = own_type(view.type);
   if (found.type != ScalarType::Undefined && found.type != type) {
-    return fail(Error::InvalidType, "values of ", type, " after values of ", found.type);
+    return fail(Error::InvalidType, "values of ", type, " cannot be added to a summary of ",
+                found.type);
   }
   TENON_TRY(values.fetch());
   found.type = type;
@@ -238,9 +239,9 @@ class Summary {
   int64_t negative_infinities() const noexcept { return found_.negative_infinities; }
   /// How many values are finite.
   int64_t finite() const noexcept { return found_.finite(); }
-  /// Of the finite values; NaN if there are none.
+  /// Computed from the finite values; NaN if there are none.
   MinMax min_max() const noexcept { return {found_.least_value(), found_.largest_value()}; }
-  /// Of the finite values; NaN if there are none.
+  /// Computed from the finite values; NaN if there are none.
   MeanStd mean_std() const noexcept {
     const detail::Moments all = found_.moments();
     return {all.mean(), all.deviation()};
@@ -286,8 +287,8 @@ TENON_TEMPLATE_INLINE Error find_mean_std(const TensorArg& t, MeanStd& result) n
 
 }  // namespace detail
 
-/// The least and the largest value; NaN if there is a NaN, as in NumPy. Integers are exact. The
-/// try_ form returns a Result.
+/// The least and the largest value; both are NaN if an element is NaN, as in NumPy. Integers are
+/// exact. The try_ form returns a Result.
 ///
 /// Cost: elements are read in the order of addresses, at the memory's speed if they are
 /// consecutive. Each call takes some 60 ns more, which is most of the time for small tensors.

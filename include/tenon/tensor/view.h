@@ -203,7 +203,7 @@ TENON_TEMPLATE_INLINE Error cut_by_length(int64_t size, int64_t length, Cut& cut
 }
 TENON_TEMPLATE_INLINE Error cut_by_count(int64_t size, int64_t count, Cut& cut) noexcept {
   if (count < 1) {
-    return fail(Error::InvalidArgument, count, " chunks were asked for; there is 1 at least");
+    return fail(Error::InvalidArgument, count, " chunks were asked for; expected at least 1");
   }
   cut = {count, 0};
   return size == 0 ? Error::Ok : cut_by_length(size, (size - 1) / count + 1, cut);

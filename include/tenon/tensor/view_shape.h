@@ -105,8 +105,8 @@ class ViewShape {
   Error permute(const Dims& dims) noexcept {
     TENON_TRY(check_dims("dims", dims));
     if (dims.size() != rank()) {
-      return fail(Error::InvalidArgument, "dims ", dims, " are not the ", rank(),
-                  " dimensions of the tensor");
+      return fail(Error::InvalidArgument, "dims ", dims, " is not a permutation of the ", rank(),
+                  " dimensions");
     }
     const List old_sizes = sizes;
     const List old_strides = strides;
@@ -161,7 +161,7 @@ class ViewShape {
     TENON_TRY(wrap_dim_or_scalar(dim2, rank(), column));
     if (row == column) {
       return fail(Error::InvalidArgument, "dim1 ", dim1, " and dim2 ", dim2,
-                  " are one dimension, a diagonal has two");
+                  " are the same dimension; a diagonal needs two");
     }
     const bool is_above = shift >= 0;
     const int64_t height = is_above ? sizes[row] : sizes[row] + shift;
@@ -410,20 +410,21 @@ class ViewShape {
   /// Converts sizes and strides to elements of `new_size` bytes.
   Error rescale(int64_t old_size, int64_t new_size) noexcept {
     if (rank() == 0) {
-      return fail(Error::InvalidArgument, "an element of ", old_size, " bytes does not become ",
-                  new_size, " bytes; a tensor of rank 0 has just one");
+      return fail(Error::InvalidArgument, "an element of ", old_size,
+                  " bytes cannot be viewed as elements of ", new_size,
+                  " bytes; a tensor of rank 0 has just one element");
     }
     const size_t last = rank() - 1;
     // An unused stride is unspecified.
     const auto matters = [&](size_t d) { return numel_ != 0 && sizes[d] != 1; };
     if (matters(last) && strides[last] != 1) {
-      return fail(Error::InvalidArgument, "elements of ", old_size, " bytes do not become ",
-                  new_size, " bytes: the last dimension has stride ", strides[last],
-                  ", expected 1");
+      return fail(Error::InvalidArgument, "elements of ", old_size,
+                  " bytes cannot be viewed as elements of ", new_size,
+                  " bytes: the last dimension has stride ", strides[last], ", expected 1");
     }
     if (sizes[last] * old_size % new_size != 0) {
       return fail(Error::InvalidArgument, "the last dimension, ", sizes[last], " elements of ",
-                  old_size, " bytes, is no multiple of ", new_size, " bytes");
+                  old_size, " bytes, is not a multiple of ", new_size, " bytes");
     }
     for (size_t d = 0; d < last; ++d) {
       int64_t& stride = strides[d];
@@ -433,7 +434,7 @@ class ViewShape {
       }
       if (matters(d) && stride % (new_size / old_size) != 0) {
         return fail(Error::InvalidArgument, "stride ", stride, " of dimension ", d,
-                    ", in elements of ", old_size, " bytes, is no multiple of ", new_size,
+                    ", in elements of ", old_size, " bytes, is not a multiple of ", new_size,
                     " bytes");
       }
       stride /= new_size / old_size;

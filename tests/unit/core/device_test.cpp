@@ -77,7 +77,8 @@ TEST_CASE("device: any other text is an error that quotes it") {
     RAISES(InvalidArgument, "\"" + std::string(text) + "\" is not a device", Device(text));
   }
   RAISES(InvalidArgument, "the CPU has only index 0", Device("cpu:1"));
-  RAISES(InvalidArgument, "index 1 of cpu; the CPU has only index 0", Device(DeviceType::CPU, 1));
+  RAISES(InvalidArgument, "index 1 of cpu is out of range: the CPU has only index 0",
+         Device(DeviceType::CPU, 1));
   RAISES(InvalidArgument, "\"with a zero inside\" is not", Device(std::string("cpu\0:1", 6)));
   const char* const nothing = nullptr;
   RAISES(InvalidArgument, "\"\" is not a device", Device(nothing));

@@ -144,7 +144,7 @@ TEST_CASE("random_plan: bounds at the ends of what a type holds, and just beyond
     }
   }
   RandomPlan plan;
-  RETURNS(InvalidArgument, "17 to 17 are not integers of Float8_e4m3fn",
+  RETURNS(InvalidArgument, "integers from 17 to 17 do not fit Float8_e4m3fn",
           plan_integers_below(plan, T::Float8_e4m3fn, 17, 18));
   CHECK(plan_integers_below(plan, T::Float, INT64_MIN, INT64_MAX) == Error::Ok);
 }

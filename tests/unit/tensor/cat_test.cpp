@@ -215,7 +215,7 @@ TEST_CASE("cat, stack: errors name the tensor in the list, before anything is ma
   RAISES(InvalidType, "cat: tensor 1 is Int, tensor 0 is Float", cat({a, ones({2, 3}, kInt)}));
   RAISES(OutOfBounds, "cat: dimension 2 is out of range for a result of 2 dimensions", cat({a}, 2));
   const TensorPtr scalar = make_tensor_ptr(1);
-  RAISES(OutOfBounds, "cat: tensor 1 has no dimensions, so none to join along; stack() makes one",
+  RAISES(OutOfBounds, "cat: tensor 1 has no dimensions to join along; stack() adds one",
          cat({empty({0}, kInt), scalar, scalar}));
   RAISES(OutOfBounds, "stack: dimension -4", stack({a}, -4));
   const TensorPtr deallocated = ones({2, 3});

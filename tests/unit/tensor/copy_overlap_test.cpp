@@ -121,7 +121,7 @@ TEST_CASE("copy_: elements that move by the same distance need no temporary, at 
 TEST_CASE("copy_: without a temporary an overlap that needs one is refused and changes nothing") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor square = slice(t, 1, 0, 2);
-  RETURNS(NotSupported, "copy_: the tensors overlap, which needs a temporary of 16 bytes",
+  RETURNS(NotSupported, "copy_: the tensors overlap, so the copy needs a temporary of 16 bytes",
           copy_(square, transpose(square, 0, 1), CopyPolicy::NoTemporary));
   RETURNS(NotSupported, "a temporary of 12 bytes",
           copy_(t, tenon::select(t, 0, 1), CastMode::Saturate, CopyPolicy::NoTemporary));

@@ -215,10 +215,11 @@ TEST_CASE("CopyPlan::run: refuses what copy_ refuses") {
   CHECK(values<int32_t>(dst) == Ints(4));
   CHECK(plan.run(dst, turned) == Error::Ok);
   CHECK(values<int32_t>(dst) == Ints{1, 3, 2, 4});
-  RAISES(NotSupported, "plan_copy: the tensors overlap, which needs a temporary of 16 bytes",
+  RAISES(NotSupported, "plan_copy: the tensors overlap, so the copy needs a temporary of 16 bytes",
          plan_copy(src, turned, CopyPolicy::NoTemporary));
   const CopyPlan apart = plan_copy(dst, turned, CopyPolicy::NoTemporary);
-  RETURNS(NotSupported, "CopyPlan::run: the tensors overlap, which needs a temporary of 16 bytes",
+  RETURNS(NotSupported,
+          "CopyPlan::run: the tensors overlap, so the copy needs a temporary of 16 bytes",
           apart.run(src, turned));
   CHECK(values<int32_t>(src) == Ints{1, 2, 3, 4});
 }

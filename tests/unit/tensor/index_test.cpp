@@ -149,7 +149,7 @@ TEST_CASE("index_select, index_copy_: take tensors, lists and containers of indi
 TEST_CASE("index_select, index_copy_: a tensor of rank 0 is one row, as in ATen") {
   const TensorPtr scalar = make_tensor_ptr(7);
   check_tensor(*tenon::index_select(scalar, 0, {0}), {}, {}, {7});
-  RAISES(InvalidArgument, "index_select: 2 indices of a tensor of rank 0, expected 1",
+  RAISES(InvalidArgument, "index_select: 2 indices are given for a tensor of rank 0, expected 1",
          tenon::index_select(scalar, 0, {0, 0}));
   RAISES(OutOfBounds, "index_select: dimension 1", tenon::index_select(scalar, 1, {0}));
   const TensorPtr out = make_tensor_ptr({1, 2, 3});
@@ -228,9 +228,10 @@ TEST_CASE("index_select: errors, before anything is made") {
   RAISES(OutOfBounds, "index_select: dimension 2 is out of range", tenon::index_select(t, 2, {0}));
   RAISES(InvalidType, "index_select: the indices are Float, expected Long or Int",
          tenon::index_select(t, 0, ones({1})));
-  RAISES(InvalidType,
-         "the indices are Bool, expected Long or Int; flatten(nonzero(mask)) makes them",
-         tenon::index_select(t, 0, ones({2}, ScalarType::Bool)));
+  RAISES(
+      InvalidType,
+      "the indices are Bool, expected Long or Int; flatten(nonzero(mask)) makes indices of a mask",
+      tenon::index_select(t, 0, ones({2}, ScalarType::Bool)));
   RAISES(InvalidArgument, "index_select: the indices have sizes {1, 1}, expected one dimension",
          tenon::index_select(t, 0, zeros({1, 1}, ScalarType::Long)));
   RAISES(InvalidState, "index_select: the tensor is undefined",
@@ -261,10 +262,11 @@ TEST_CASE("index_select_out, index_copy_: after an error the output is as it was
           tenon::index_select_out(expand(make_tensor({1, 2}), {2, 2}), source, 0, {0, 1}));
   RETURNS(OutOfBounds, "index_copy_: index 2 at position 1 is out of range for dimension 1",
           tenon::index_copy_(t, 1, {0, 2}, source));
-  RETURNS(InvalidArgument,
-          "index_copy_: the source has sizes {2, 2}; 3 indices of dimension 0 of sizes {2, 2} take "
-          "{3, 2}",
-          tenon::index_copy_(t, 0, {0, 1, 1}, source));
+  RETURNS(
+      InvalidArgument,
+      "index_copy_: the source has sizes {2, 2}, expected {3, 2} for 3 indices of dimension 0 of "
+      "sizes {2, 2}",
+      tenon::index_copy_(t, 0, {0, 1, 1}, source));
   RETURNS(InvalidType, "index_copy_: ", tenon::index_copy_(t, 0, {0, 1}, floats));
   CHECK(values<int32_t>(t) == Ints{5, 6, 7, 8});
   CHECK(tenon::index_copy_(t, 0, {1, 0}, floats, CastMode::Saturate) == Error::Ok);

@@ -92,18 +92,18 @@ TEST_CASE("randint: bounds with no integer between them, or beyond the type's ra
       "randint",
       {
           {ScalarType::Float, 5, -5, "[5, -5) holds no integers"},
-          {ScalarType::Byte, 0, 257, "0 to 256 are not integers of Byte"},
-          {ScalarType::Byte, -1, 10, "-1 to 9 are not integers of Byte"},
-          {ScalarType::Bool, 0, 3, "0 to 2 are not integers of Bool"},
-          {ScalarType::ComplexHalf, 0, 65506, "0 to 65505 are not integers of Half"},
-          {ScalarType::Float8_e4m3fn, -449, 1, "-449 to 0 are not integers of Float8_e4m3fn"},
+          {ScalarType::Byte, 0, 257, "integers from 0 to 256 do not fit Byte"},
+          {ScalarType::Byte, -1, 10, "integers from -1 to 9 do not fit Byte"},
+          {ScalarType::Bool, 0, 3, "integers from 0 to 2 do not fit Bool"},
+          {ScalarType::ComplexHalf, 0, 65506, "integers from 0 to 65505 do not fit Half"},
+          {ScalarType::Float8_e4m3fn, -449, 1, "integers from -449 to 0 do not fit Float8_e4m3fn"},
           {ScalarType::Char, -128, 128, ""},
           {ScalarType::Long, INT64_MIN, INT64_MAX, ""},
           {ScalarType::UInt64, 0, INT64_MAX, ""},
       },
       randint, try_randint, randint_strided, randint_like);
   const uint64_t large = uint64_t{1} << 63;
-  RAISES(InvalidArgument, "randint: an unsigned bound is above int64_t's largest",
+  RAISES(InvalidArgument, "randint: an unsigned bound is above int64_t's range",
          randint(large, 3, {2}, ScalarType::Long));
   RETURNS(InvalidArgument, "random_: an unsigned bound",
           random_(zeros({2}, ScalarType::Long), 0, large));
@@ -131,11 +131,12 @@ TEST_CASE("normal: a negative or infinite deviation is refused, and a mean that 
   check_arguments<double>(
       "normal",
       {
-          {ScalarType::Float, 0, -1, "the standard deviation -1 is no finite Float of at least 0"},
-          {ScalarType::Double, 0, kNan, "the standard deviation nan is no finite Double"},
-          {ScalarType::Half, 0, kInfinity, "the standard deviation inf is no finite Float"},
-          {ScalarType::Float, kNan, 1, "the mean nan is no finite Float"},
-          {ScalarType::Double, -kInfinity, 1, "the mean -inf is no finite Double"},
+          {ScalarType::Float, 0, -1,
+           "the standard deviation -1 is not a finite Float of at least 0"},
+          {ScalarType::Double, 0, kNan, "the standard deviation nan is not a finite Double"},
+          {ScalarType::Half, 0, kInfinity, "the standard deviation inf is not a finite Float"},
+          {ScalarType::Float, kNan, 1, "the mean nan is not a finite Float"},
+          {ScalarType::Double, -kInfinity, 1, "the mean -inf is not a finite Double"},
           {ScalarType::Double, 1e300, 1e300, ""},
       },
       normal, try_normal, normal_strided, normal_like);

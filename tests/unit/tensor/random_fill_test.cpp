@@ -214,10 +214,11 @@ TEST_CASE("uniform_, normal_, random_: arguments that the type cannot hold chang
   RETURNS(InvalidArgument, "uniform_: [1, 1) holds no numbers", uniform_(floats, 1, 1, g));
   RETURNS(InvalidArgument, "uniform_: [0, 257) is beyond the range of Byte",
           uniform_(bytes, 0, 257, g));
-  RETURNS(InvalidArgument, "normal_: the standard deviation -1 is no finite Float",
+  RETURNS(InvalidArgument, "normal_: the standard deviation -1 is not a finite Float",
           normal_(floats, 0, -1, g));
   RETURNS(InvalidArgument, "random_: [5, 5) holds no integers", random_(nothing, 5, 5, g));
-  RETURNS(InvalidArgument, "random_: 0 to 256 are not integers of Byte", random_(bytes, 0, 257, g));
+  RETURNS(InvalidArgument, "random_: integers from 0 to 256 do not fit Byte",
+          random_(bytes, 0, 257, g));
   CHECK(g.offset() == kGenerator.offset());
   CHECK(values<float>(floats) == Floats{1, 2, 3});
   CHECK(values<uint8_t>(bytes) == Bytes{7, 7, 7});

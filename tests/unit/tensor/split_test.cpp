@@ -47,7 +47,7 @@ TEST_CASE("split, chunk, unbind: errors") {
   RAISES(OutOfMemory, "chunk: out of memory", chunk(empty({0}), INT64_MAX));
   CHECK(try_split(t, 0).error() == Error::InvalidArgument);
   CHECK(try_chunk(t, 0).message() ==
-        std::string("try_chunk: 0 chunks were asked for; there is 1 at least"));
+        std::string("try_chunk: 0 chunks were asked for; expected at least 1"));
   CHECK(try_unbind(t, 1).error() == Error::OutOfBounds);
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("tensor_impl: bad arguments are reported by its name") {
       {2, sizes, twice, nullptr, "{1, 1}"},
       {2, sizes, swapped, strides, "{3, 1}"},
       {-1, sizes, nullptr, nullptr, "TensorImpl: -1 dimensions"},
-      {2, nullptr, nullptr, nullptr, "TensorImpl: 2 dimensions without sizes"},
+      {2, nullptr, nullptr, nullptr, "TensorImpl: 2 dimensions were given, but no sizes"},
       {65, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
       {(int64_t{1} << 32) + 2, many.data(), nullptr, nullptr, "TensorImpl: sizes has more than 64"},
   };

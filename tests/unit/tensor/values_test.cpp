@@ -247,7 +247,8 @@ TEST_CASE("Summary: several tensors in turn, of which only finite values are sum
   CHECK(std::memcmp(&found, &whole, sizeof whole) == 0);
 
   CHECK(pieces.add(zeros({2}, ScalarType::Int)) == Error::InvalidType);
-  CHECK(std::string(last_error_message()) == "Summary::add: values of Int after values of Float");
+  CHECK(std::string(last_error_message()) ==
+        "Summary::add: values of Int cannot be added to a summary of Float");
   CHECK(pieces.add(TensorPtr()) == Error::InvalidState);
   CHECK(pieces.numel() == 4096);
 

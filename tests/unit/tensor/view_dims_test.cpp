@@ -43,7 +43,8 @@ TEST_CASE("view: sizes that would need a copy are refused, with the strides and 
 
 TEST_CASE("permute: puts the i-th of the dimensions given at i") {
   const Tensor t = counted({2, 3, 4});
-  RAISES(InvalidArgument, "permute: dims {0} are not the 3 dimensions", permute(t, {0}));
+  RAISES(InvalidArgument, "permute: dims {0} is not a permutation of the 3 dimensions",
+         permute(t, {0}));
   RAISES(InvalidArgument, "dimension -3 is twice in dims {0, -3, 1}", permute(t, {0, -3, 1}));
   RAISES(InvalidArgument, "dims has more than 64", permute(t, Vector(65, 0)));
 }
@@ -77,7 +78,8 @@ TEST_CASE("view: dimensions out of range are refused, rank 0 passes for rank 1 i
   RAISES(OutOfBounds, "flatten" + two, flatten(t, 2));
   RAISES(OutOfBounds, "transpose" + two, transpose(t, 0, 2));
   RAISES(InvalidArgument, "flatten: start_dim 1 comes after end_dim 0", flatten(t, 1, 0));
-  RAISES(InvalidArgument, "diagonal: dim1 1 and dim2 -1 are one dimension, a diagonal has two",
+  RAISES(InvalidArgument,
+         "diagonal: dim1 1 and dim2 -1 are the same dimension; a diagonal needs two",
          diagonal(t, 0, 1, -1));
   RAISES(OutOfBounds, "squeeze" + two, squeeze(t, 2));
   RAISES(OutOfBounds, "flip" + two, flip(t, {2}));

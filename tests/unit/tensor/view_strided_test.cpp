@@ -47,23 +47,24 @@ TEST_CASE("view_as_type: what cannot be rescaled is refused") {
   const Tensor t = counted({2, 3});
   RAISES(InvalidType, "view_as_type: ", view_as_type(t, ScalarType::Undefined));
   RAISES(InvalidArgument,
-         "view_as_type: elements of 4 bytes do not become 1 bytes: the last dimension has "
+         "view_as_type: elements of 4 bytes cannot be viewed as elements of 1 bytes: the last "
+         "dimension has "
          "stride 3, expected 1",
          view_as_type(transpose(t, 0, 1), ScalarType::Byte));
   // The stride of a dimension of size 1 is free.
   const Tensor column = slice(t, 1, 0, 1, 2);
   REQUIRE(strides(column) == Vector{3, 2});
   CHECK(strides(view_as_type(column, ScalarType::Byte)) == Vector{12, 1});
-  RAISES(InvalidArgument, "an element of 4 bytes does not become 1 bytes",
+  RAISES(InvalidArgument, "an element of 4 bytes cannot be viewed as elements of 1 bytes",
          view_as_type(make_tensor(1), ScalarType::Byte));
-  RAISES(InvalidArgument, "the last dimension, 3 elements of 4 bytes, is no multiple of 8 bytes",
+  RAISES(InvalidArgument, "the last dimension, 3 elements of 4 bytes, is not a multiple of 8 bytes",
          view_as_type(t, ScalarType::Long));
   RAISES(InvalidArgument,
-         "stride 3 of dimension 0, in elements of 4 bytes, is no multiple of 8 bytes",
+         "stride 3 of dimension 0, in elements of 4 bytes, is not a multiple of 8 bytes",
          view_as_type(from_blob(nullptr, {2, 2}, {3, 1}, ScalarType::Int), ScalarType::Double));
   // Without elements only the last dimension has to divide.
   const Tensor nothing = counted({0, 6});
-  RAISES(InvalidArgument, "6 elements of 4 bytes, is no multiple of 16 bytes",
+  RAISES(InvalidArgument, "6 elements of 4 bytes, is not a multiple of 16 bytes",
          view_as_type(nothing, ScalarType::ComplexDouble));
 }
 
