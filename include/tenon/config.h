@@ -119,7 +119,7 @@
 #elif __has_builtin(__builtin_shufflevector) && !defined(__NVCC__)
 #define TENON_HAS_SHUFFLEVECTOR 1
 #else
-#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 has __builtin_shuffle instead; nvcc misprints the first
+#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 lacks it; nvcc misprints it
 #endif
 // 64-bit products of 32-bit lanes: Clang recognises them, GCC has a builtin for x86. The byte order
 // decides which half of a 64-bit lane is the first word.

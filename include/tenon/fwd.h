@@ -145,7 +145,8 @@ TENON_NOINLINE void delete_handle(Tensor* handle) noexcept;
 TENON_END_NAMESPACE
 
 #if !TENON_ATEN_MODE && !TENON_BARE_METAL
-// TensorPtr's deleter: `delete`, but faster. Here, so that every unique_ptr<Tensor> has it.
+// TensorPtr's deleter: `delete`, but faster. Declared here, so that every unique_ptr<Tensor> uses
+// it.
 template <>
 struct std::default_delete<tenon::Tensor> {
   constexpr default_delete() noexcept = default;

@@ -224,7 +224,7 @@ namespace detail {
 }  // namespace detail
 
 /// The full text of the calling thread's latest error: the what() of the exception that the
-/// function would have thrown if it did not return the Error. Valid until the thread's next error;
+/// function would have thrown instead of returning the Error. Valid until the thread's next error;
 /// "" before the first. With
 /// TENON_ERROR_TEXT=0 it is the error's name. For an Error of your own functions, which may not be
 /// tenon's latest, use last_error_message(error).

@@ -87,7 +87,8 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE constexpr uint64_t if_greater(uint64_t a, 
   return (yes & mask) | (no & ~mask);
 }
 
-/// Casts that keep a NaN's sign and leading bits. The casts of x86 and Arm do, CUDA's do not.
+/// Casts that keep a NaN's sign and leading bits. The processors' own casts do so on x86 and Arm,
+/// but not on CUDA's devices.
 TENON_HOST_DEVICE TENON_ALWAYS_INLINE double widen(float value) noexcept {
 #if defined(__CUDA_ARCH__)
   const uint32_t bits = float_bits(value);

@@ -81,7 +81,7 @@ class Generator {
   /// Store it to continue the sequence later, or to repeat it.
   struct State {
     uint64_t seed = 0;            ///< which of the sequences
-    uint64_t offset = 0;          ///< the position in it, in elements
+    uint64_t offset = 0;          ///< the position in the sequence, in elements
     uint32_t version = kVersion;  ///< the kVersion that numbers the sequences
   };
 

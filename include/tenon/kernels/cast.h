@@ -203,7 +203,7 @@ TENON_HOST_DEVICE TENON_ALWAYS_INLINE int64_t clamp_long(int64_t value,
   return value < limits.lowest ? limits.below : value > most ? most : value;
 }
 
-/// Double to integers of up to 32 bits, truncated. Works as float_to_int().
+/// Double to integers of up to 32 bits, truncated. Works as float_to_int() does.
 TENON_ALWAYS_INLINE int32_t double_to_int(double value, const CastLimits& limits) noexcept {
   const uint64_t bits = double_bits(value);
   const double number = double_from_bits(if_greater(bits & INT64_MAX, kDoubleInfinity, 0, bits));

@@ -56,8 +56,9 @@ namespace detail {
   TENON_DETAIL_OTHER_STEPS(_)       \
   TENON_DETAIL_F16C_STEPS(_) TENON_DETAIL_AVX2_STEPS(_) TENON_DETAIL_AVX512_STEPS(_)
 
-/// Further steps, `_(name, target type, source type, function)`, with an AVX2 form too. Nonzero: 1
-/// or 0. Decode and Encode: the codes of Half and Float8, in 32 bits.
+/// Further steps, `_(name, target type, source type, function)`, with an AVX2 form too. Nonzero
+/// steps write 1 or 0. Decode and Encode convert from and to the codes of Half and Float8, in 32
+/// bits.
 #define TENON_DETAIL_WIDE_FORMULAS(_)                                     \
   _(NonzeroByte, uint8_t, uint8_t, &one_if_nonzero<uint8_t, uint8_t>)     \
   _(NonzeroWord, uint8_t, uint16_t, &one_if_nonzero<uint8_t, uint16_t>)   \

@@ -90,8 +90,8 @@ TENON_TEMPLATE_INLINE Error complete_clone(const TensorArg& source, CastMode mod
   return Error::Ok;
 }
 
-/// Makes a clone, by default on the source's device. If pinned or managed memory has no backend, it
-/// is an error with `same_device`; otherwise the clone is then on cpu.
+/// Makes a clone, by default on the source's device. For pinned or managed memory without a
+/// backend, that is an error with `same_device`; without `same_device`, the clone is on cpu.
 TENON_TEMPLATE_INLINE Error make_clone(const TensorArg& source, CreateOptions& opts, CastMode mode,
                                        const Casting& casting, bool same_device,
                                        NewTensor& tensor) noexcept {

@@ -331,7 +331,7 @@ TENON_RANDOM(randint_strided, RandomStrided, detail::IntegersKind, detail::DimAr
 
 /// uniform(low, high, sizes): uniform in [low, high). high - low must be finite too.
 ///
-/// Values are rounded down to the type if it is shorter; integral types truncate towards 0.
+/// A value that the type cannot represent is rounded down; integral types truncate towards 0.
 /// Errors, besides: InvalidArgument unless low < high, both in the type's range with a value of the
 /// type between them.
 /// Source: at::Tensor::uniform_, Nx.Random.uniform.

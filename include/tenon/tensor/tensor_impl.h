@@ -233,7 +233,7 @@ class TensorImpl : public TensorMetadata<TensorImpl> {
                 "TensorImpl: ", dim, " dimensions",
                 dim < 0 ? "; expected 0 or more" : " were given, but no sizes");
     fields_.type = type;
-    // Clamped, so that a 32-bit size_t still holds too large a number.
+    // Clamped, so that too large a number of sizes is too large in a 32-bit size_t as well.
     return {sizes, dim > int64_t{kMaxDims} ? kMaxDims + 1 : static_cast<size_t>(dim)};
   }
   template <class T>
@@ -272,7 +272,7 @@ inline void* place_in(void* node) noexcept {
 /// An allocator that returns an existing block from allocate_metadata(). The block begins with the
 /// node's control block, and may be larger than the node: the rest holds the tensor's data.
 ///
-/// Used without std::allocate_shared, whose control block refers to type_info in libstdc++ without
+/// Does not use std::allocate_shared, whose control block refers to type_info in libstdc++ without
 /// RTTI: 1.4 KB on a Cortex-M.
 template <class T, size_t kRoom = kControlSize>
 struct NodeAllocator {
@@ -322,7 +322,8 @@ inline Seat* seat_of(const TensorImplPtr& impl) noexcept {
 }
 /// Takes a tensor's seat for a new handle. Null if there is no seat, or if the seat is taken.
 inline void* take_seat(const TensorImplPtr& impl) noexcept {
-  // If nothing counts references, the tensor may be destroyed before its handle.
+  // Without a reference count, as over a raw TensorImpl*, the tensor may be destroyed before its
+  // handle.
   if (impl.use_count() == 0 || !fields(impl).has_seat) return nullptr;
   Seat* const seat = seat_of(impl);
   if (!seat->holders.change(Seat::kNode, Seat::kNodeAndHandle)) return nullptr;

@@ -6,12 +6,13 @@
 // Nothing is copied. One allocation holds the metadata: in the memory of the backend that keeps the
 // source's metadata, else of the thread's default backend if that keeps metadata, as an arena does,
 // else on the heap. More dimensions than TENON_INLINE_DIMS take another heap block. A view keeps
-// the memory's owner alive, but not the views between itself and the owner. It counts as a borrow:
-// while it lives, the source cannot grow. A view of a handle over a raw TensorImpl* keeps nothing
-// alive. A view has the source's device, read-only flag and dynamism, but never grows, and rank 0
-// is STATIC. The view of a placeholder is a placeholder. A negative dimension counts from the end.
-// The dim order is the source's, renumbered, if the strides still nest in it, else the one that the
-// strides imply. Each function has a try_ form, which returns a Result.
+// the source's memory alive, but not the views between itself and the tensor that owns the memory.
+// It counts as a borrow: while it lives, the source cannot grow. A view of a handle over a raw
+// TensorImpl* keeps nothing alive. A view has the source's device, read-only flag and dynamism, but
+// never grows, and rank 0 is STATIC. The view of a placeholder is a placeholder. A negative
+// dimension counts from the end. The dim order is the source's, renumbered, if the strides still
+// nest in it, else the one that the strides imply. Each function has a try_ form, which returns a
+// Result.
 // Errors: InvalidState for an undefined tensor, OutOfBounds for a dimension that the tensor does
 // not have, InvalidArgument for a list or a view of more than 64 dimensions, OutOfMemory.
 #pragma once
