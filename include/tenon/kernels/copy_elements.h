@@ -222,8 +222,8 @@ TENON_TEMPLATE_INLINE void shift_piece(ElementPlan& plan) noexcept {
     }
   } while (at.next());
 }
-/// Executes a plan with `is_shift`. Several threads share the outermost dimension if one index's
-/// memory lies apart from the next one's, before and after the move.
+/// Executes a plan with `is_shift`. Several threads share the outermost dimension if the memory
+/// that one index reads and writes does not overlap the next index's.
 TENON_TEMPLATE_INLINE void shift_elements(ElementPlan& plan) noexcept {
   ptrdiff_t reach = static_cast<char*>(plan.dst) - static_cast<const char*>(plan.src);
   if (reach < 0) reach = -reach;  // abs() may be a macro

@@ -186,7 +186,7 @@ struct NormalMath<float> {
   static constexpr Word kInteger = 0x4b000000u;  // 2^23, whose last bit is worth 1
   static constexpr float kIntegerValue = 8388608;
   static constexpr int kBias = 127;
-  static constexpr int kUniformBits = 31;  // bits of a word that make u
+  static constexpr int kUniformBits = 31;  // how many bits of a word make u
   static constexpr float kMinusTwoLn2 = -1.3862944f;
   static constexpr float kAngle = 1.5707964f / 4294967296.0f;  // pi / 2 divided by a word's range
   /// -2 ln((1 + s) / (1 - s)) / s for s^2 in [0, 0.0295].

@@ -185,7 +185,7 @@ TENON_TEMPLATE_INLINE Error finish_integers(RandomPlan& plan, int64_t low, int64
   const bool is_word = is_integral && elementSize(plan.type) == 4 && plan.range <= kOneWordRange;
   plan.computed = is_word ? plan.type : ScalarType::Long;
   choose_functions(plan, is_word ? &fill_small_integers<> : &fill_integers<>, &store_rounded<>);
-  if (!is_word) plan.store = &store_rounded<>;  // also for Long: elements may be misaligned
+  if (!is_word) plan.store = &store_rounded<>;  // stores Long too: elements may be misaligned
   return Error::Ok;
 }
 /// Plans integers of [low, high).

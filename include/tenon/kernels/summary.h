@@ -144,7 +144,7 @@ struct RunningSummary {
   int64_t negative_infinities = 0;
   double least = double_from_bits(kDoubleInfinity);
   double largest = -double_from_bits(kDoubleInfinity);
-  ValueRange integers{ScalarType::Long};  // exactly
+  ValueRange integers{ScalarType::Long};  // the range of integers, exactly
   uint64_t blocks = 0;
   Moments levels[56];  // levels[i]: of 2^i blocks, if bit i of `blocks` is set
 
