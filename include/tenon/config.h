@@ -80,8 +80,7 @@
 #endif
 
 // Says that the result refers to a parameter or, after a member function's qualifiers, to the
-// object. Clang warns if the result outlives such a parameter or object that is a temporary. GCC
-// lacks the attribute.
+// object. Clang warns if that is a temporary which the result outlives. GCC lacks the attribute.
 #if TENON_PORTABLE
 #define TENON_LIFETIMEBOUND
 #elif __has_cpp_attribute(clang::lifetimebound)
@@ -119,7 +118,7 @@
 #elif __has_builtin(__builtin_shufflevector) && !defined(__NVCC__)
 #define TENON_HAS_SHUFFLEVECTOR 1
 #else
-#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 lacks it; nvcc misprints it
+#define TENON_HAS_SHUFFLEVECTOR 0  // GCC 11 lacks __builtin_shufflevector; nvcc misprints it
 #endif
 // 64-bit products of 32-bit lanes: Clang recognises them, GCC has a builtin for x86. The byte order
 // decides which half of a 64-bit lane is the first word.
@@ -234,8 +233,7 @@
 #endif
 
 // Ends the declaration of an overload that only a mistake selects, so that it cannot be called.
-// Clang prints the advice. GCC prints the declaration, so the names of its template parameters say
-// what is wrong.
+// Clang prints the advice. GCC prints the declaration: its template parameters say what is wrong.
 #if defined(__clang__) && !TENON_PORTABLE
 #define TENON_MISTAKE(advice) __attribute__((unavailable(advice)))
 #else
@@ -446,8 +444,7 @@ inline namespace TENON_ABI_NAMESPACE TENON_DETAIL_TAG(TENON_ABI_NAMESPACE) {}
 #endif
 }  // namespace tenon
 #endif
-// Declared here for both core/error.h and fwd.h: GCC warns if a second declaration has the
-// attribute.
+// For core/error.h and fwd.h: GCC warns if a second declaration has the attribute.
 TENON_BEGIN_VALUES
 enum class [[nodiscard]] Error : uint8_t;
 TENON_END_NAMESPACE

@@ -7,9 +7,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A view's shape, computed from the source's shape. Each member function edits it as the function
-/// of that name in view.h does; call view(), flatten() and as_strided() last. Unusable after an
-/// error.
+/// A view's shape, computed from the source's. Each member function edits it as view.h's function
+/// of that name does; call view(), flatten() and as_strided() last. Unusable after an error.
 ///
 /// The source's extent is checked, so offsets between its elements do not overflow. Strides of
 /// dimensions of size <= 1 are unspecified: they may have wrapped around; the offset of a view
@@ -369,8 +368,7 @@ class ViewShape {
     return Error::Ok;
   }
 
-  /// Computes strides for the sizes `wanted`, which keep the nonzero element count and the order of
-  /// the elements.
+  /// Computes strides for the sizes `wanted`, with the same nonzero element count and order.
   ///
   /// Consecutive dimensions that step through memory evenly, as a single one would, make a run. A
   /// wanted dimension may be a part of a run, but must not span two runs. So, with the longest
