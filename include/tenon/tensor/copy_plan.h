@@ -43,8 +43,8 @@ struct PlanAccess;
 ///     while (next(frame)) check(plan.run(planes, permute(frame, {2, 0, 1})));
 ///
 /// Ownership: the plan owns its lists, but not the tensors, which may be destroyed before it runs.
-/// Threads: synchronised no more than an int. Several threads may run one plan at once, on memory
-/// that they do not share.
+/// Threads: as a plain value. Several threads may run one plan at once, on memory that they do not
+/// share.
 class CopyPlan : public detail::ElementPlan {
  public:
   CopyPlan() noexcept = default;

@@ -216,7 +216,7 @@ struct MeanStd {
 /// once, if each piece but the last has a multiple of 1024 elements. A zero is never negative. If
 /// the sum exceeds a double's range, mean and deviation are infinite or NaN; if only the sum of
 /// squared distances does, the deviation is.
-/// Ownership: keeps no tensor. Threads: synchronised no more than a double.
+/// Ownership: keeps no tensor. Threads: as a plain value.
 class Summary {
  public:
   /// Adds a tensor's values. Strided elements are read in place; memory that the host cannot reach
