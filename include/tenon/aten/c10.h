@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// c10's devices, to tenon's and back, and its exceptions as tenon's errors.
+// Converts c10's devices to tenon's and back, and c10's exceptions to tenon's errors.
 #pragma once
 
 #include "tenon/core/device.h"
@@ -37,12 +37,12 @@ inline constexpr C10Device kC10Devices[] = {
     {DeviceType::Meta, c10::DeviceType::Meta},
 };
 
-/// The error of a c10 device that tenon lacks.
+/// The error for a c10 device that tenon lacks.
 TENON_COLD inline Error fail_c10_device(c10::DeviceType type) noexcept {
   try {
     const std::string name = c10::DeviceTypeName(type, true);
     return fail(Error::NotSupported, "tenon has no device for libtorch's \"", name.c_str(), '"');
-  } catch (const std::exception&) {  // unknown to libtorch itself
+  } catch (const std::exception&) {  // libtorch does not know the type either
     return fail(Error::NotSupported, "tenon has no device for libtorch's device type ",
                 static_cast<int>(type));
   }
@@ -70,9 +70,9 @@ inline Error to_c10(Device from, c10::Device& to) noexcept {
   return fail(Error::NotSupported, "libtorch has no device for ", from);
 }
 
-/// to_c10(), if libtorch has strided tensors there.
-/// Errors: also NotSupported for OpenCL and Vulkan: libtorch has no dispatch key, or opaque images
-/// instead.
+/// As to_c10(), for devices on which libtorch has strided tensors.
+/// Errors: also NotSupported for OpenCL, for which libtorch has no dispatch key, and for Vulkan,
+/// where its tensors are opaque images.
 inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   TENON_TRY(to_c10(from, to));
   if (to.type() == c10::DeviceType::OPENCL || to.type() == c10::DeviceType::Vulkan) {
@@ -81,7 +81,8 @@ inline Error to_c10_strided(Device from, c10::Device& to) noexcept {
   return Error::Ok;
 }
 
-/// The inverse of to_c10(). A missing index, c10's -1, becomes 0, as does any index of the CPU.
+/// The inverse of to_c10(). A missing index, which is -1 in c10, becomes 0; so does any index of
+/// the CPU.
 /// Errors: NotSupported for types that tenon lacks: xla, hpu, lazy and others.
 inline Error from_c10(c10::Device from, Device& to) noexcept {
   for (const C10Device& row : kC10Devices) {
@@ -120,12 +121,14 @@ Error call_libtorch(F&& f) noexcept {
 
 }  // namespace detail
 
-/// A c10::Device in libtorch's words: "cuda:1". A template, since text converts to a c10::Device.
+/// The text that libtorch gives a c10::Device: "cuda:1". A template, since texts convert to a
+/// c10::Device.
 template <class D, std::enable_if_t<std::is_same_v<D, c10::Device>, int> = 0>
 std::string to_string(const D& device) {
   return device.str();
 }
-/// c10 has a toString() for a type to which DeviceType converts.
+/// The name of a device type. Needed because c10 has a toString() for another type, to which
+/// DeviceType converts.
 inline std::string to_string(c10::DeviceType type) { return c10::DeviceTypeName(type, true); }
 
 TENON_END_NAMESPACE

@@ -2,11 +2,12 @@
 // ATen mode's part of tensor/handle.h: turns a NewTensor into an at::Tensor, and exchanges its
 // memory.
 //
-// A c10::Storage owns the new tensor's impl, which releases the memory: see fields_behind(). Every
-// other user of the storage (tenon's or ATen's view) and every MemoryHold counts as a borrow.
+// A c10::Storage owns the new tensor's impl, and the impl releases the memory: see fields_behind().
+// Every other user of the storage (a view of tenon's or ATen's) and every MemoryHold counts as a
+// borrow.
 //
-// ATen has no read-only tensors. But a storage can call a function before any operator first writes
-// its memory: here a function that copies the memory.
+// ATen has no read-only tensors. But a storage can call a function before an operator writes its
+// memory for the first time: tenon sets a function that copies the memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,14 +30,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The memory of a new tensor; refers to its fields.
+/// The memory of a new tensor; refers to the tensor's fields.
 inline c10::DataPtr release_with_impl(NewTensor&& new_tensor, c10::Device device) noexcept {
   ImplFields& kept = fields(new_tensor);
   kept.base = std::move(new_tensor);
   return {kept.data, &kept, release_impl(), device};
 }
 
-/// Checks that read-only memory is supported by libtorch.
+/// Checks that libtorch supports this read-only memory.
 inline Error check_readonly(const TensorFields& made) noexcept {
   if (!kHasReadOnly) {
     return fail(Error::NotSupported,
@@ -61,7 +62,7 @@ struct CopiedMemory {
   void operator()(void*) const noexcept {}
 };
 
-/// A lock against other threads that exchange a storage's memory, held for a few instructions.
+/// A lock between threads that exchange a storage's memory; each holds it for a few instructions.
 TENON_EXPORT inline SpinLock& exchange_lock() noexcept {
   static SpinLock lock;
   return lock;
@@ -71,12 +72,12 @@ inline ImplFields* fields_behind(const c10::StorageImpl& storage) noexcept {
   return fields_behind(storage.data_ptr());
 }
 
-/// Gives a storage a copy of its memory. The old memory is released with the storage, since other
+/// Replaces a storage's memory by a copy. The old memory is released with the storage, since other
 /// threads may still read it. Several threads may call this at once: operators request write access
 /// even if they only read.
 TENON_EXPORT inline void copy_before_write(c10::StorageImpl* storage) {
   ImplFields* const source = fields_behind(*storage);
-  // Another thread has copied the memory, or ATen has replaced it.
+  // Another thread has already copied the memory, or ATen has replaced it.
   if (source == nullptr || !source->readonly || source->data == nullptr) return;
   if (source->ownership == Ownership::Owned) {  // not shared
     source->readonly = false;
@@ -107,12 +108,14 @@ inline void copy_when_written(const c10::Storage&) noexcept {}
 
 inline c10::Storage make_storage(NewTensor&& new_tensor, c10::Device device) {
   const TensorFields& made = fields(new_tensor);
-  // A Meta storage has the same length as one with memory: views are checked against it.
+  // A Meta storage has the same length as a storage with memory: ATen checks views against that
+  // length.
   const size_t nbytes =
       made.data == nullptr && !device.is_meta()
           ? 0
           : static_cast<size_t>(made.layout.required_span_size()) * elementSize(made.type);
-  // A tensor that cannot grow in tenon must not grow in ATen: at::Tensor::resize_() checks this.
+  // A tensor that cannot grow in tenon must not grow in ATen: at::Tensor::resize_() checks
+  // `resizable`.
   const bool resizable =
       made.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND && device.is_cpu() &&
       made.data_backend == nullptr &&
@@ -136,12 +139,12 @@ inline bool is_shared(const c10::Storage& storage) noexcept {
   return storage.use_count() > 1 || (kept != nullptr && kept->borrows.any());
 }
 
-/// A deleter that keeps a storage.
+/// A deleter's callable that keeps a storage alive.
 struct KeepStorage {
   c10::Storage storage;
   void operator()(void*) const noexcept {}
 };
-/// Stands in for a deleter: the source of a new view.
+/// Takes a deleter's place in a new view: the view's source.
 struct ViewOf {
   const at::Tensor* source;
   void operator()(void*) const noexcept {}
@@ -168,7 +171,7 @@ struct SourceGuard {
   const TensorArg& arg;
 };
 
-/// A new view. It is on the stack, since its at::Tensor refers to none of it.
+/// A new view. It is on the stack, since the at::Tensor made from it does not refer to it.
 class NewView : public NewTensor {
  public:
   NewView() noexcept : NewTensor(NewTensor(), &impl_) {}
@@ -185,12 +188,12 @@ inline void keep_memory(const TensorArg& source, ImplFields& made) noexcept {
   made.deleter.emplace(nullptr, ViewOf{&source.tensor()});
 }
 
-/// Checks that ATen supports a tensor like this.
+/// Checks that ATen supports such a tensor.
 inline Error check_for_aten(const TensorFields& made) noexcept {
   if (made.readonly) TENON_TRY(check_readonly(made));
   if (made.layout.offsets.min < 0) {
     return fail(Error::NotSupported, "strides ", made.layout.strides(), " for sizes ",
-                made.layout.sizes(), ": ATen has no negative ones");
+                made.layout.sizes(), ": ATen has no negative strides");
   }
   if (static_cast<int>(made.type) >= static_cast<int>(c10::ScalarType::NumOptions)) {
     return fail(Error::NotSupported, "this libtorch has no dtype ", made.type);
@@ -246,7 +249,7 @@ Error make_handle(AtenImplPtr&& impl, T& out) noexcept {
 }
 
 /// Moves a new tensor to its first handle.
-/// Errors: NotSupported for what ATen lacks, OutOfMemory.
+/// Errors: NotSupported for a tensor that ATen does not support; OutOfMemory.
 template <class T>
 Error make_first_handle(NewTensor& new_tensor, T& out) noexcept {
   TENON_TRY(check_for_aten(fields(new_tensor)));
@@ -280,7 +283,8 @@ inline bool is_borrowed(const Resizable& tensor) noexcept {
 /// ATen mode has no fast path.
 inline bool resize_in_place(Resizable&, ArrayRef<int64_t>) noexcept { return false; }
 
-/// Sets other sizes, of `numel` elements, which fit the tensor's memory or its coming replacement.
+/// Sets other sizes, with `numel` elements, which fit into the tensor's memory or into the memory
+/// that replaces it next.
 /// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t numel) noexcept {
   Layout& layout = tensor.layout;
@@ -292,16 +296,17 @@ inline Error replace_sizes(Resizable& tensor, ArrayRef<int64_t> sizes, ptrdiff_t
   });
 }
 
-/// Replaces the memory and, unless `sizes` is null, the sizes, which have `numel` elements.
-/// Releases the old memory last: its deleter may use the tensor.
-/// Errors: OutOfMemory, with nothing changed.
+/// Replaces the memory and, unless `sizes` is null, the sizes (of `numel` elements). Releases the
+/// old memory last: its deleter may use the tensor.
+/// Errors: OutOfMemory; nothing is changed then.
 inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, ptrdiff_t numel,
                             Replacement&& memory, ptrdiff_t capacity) noexcept {
   const c10::Storage& storage = tensor.impl->unsafe_storage();
   Deleter released;
   c10::DataPtr old;
   if (ImplFields* const kept = fields_behind(storage)) {
-    // Keeps the impl, which belongs to the library that made the tensor: this one may be closed.
+    // Keeps the impl, which belongs to the library that made the tensor: the calling library may be
+    // closed earlier.
     if (sizes != nullptr) TENON_TRY(replace_sizes(tensor, *sizes, numel));
     released.take(std::move(kept->deleter));
     kept->data = memory.data;
@@ -328,12 +333,12 @@ inline Error replace_memory(Resizable& tensor, const ArrayRef<int64_t>* sizes, p
   return Error::Ok;
 }
 
-/// Releases the memory last; keeps the metadata.
+/// Releases the memory, after all else; keeps the metadata.
 inline Error drop_memory(const TensorArg& tensor) noexcept {
   return call_libtorch([&] {
     c10::TensorImpl* const impl = tensor.tensor().unsafeGetTensorImpl();
     const c10::Storage& storage = impl->unsafe_storage();
-    // Not copied on write, since it is released.
+    // The memory is released, so it must not be copied on a write.
     if (ImplFields* const kept = fields_behind(storage)) kept->readonly = false;
     const c10::DataPtr old = storage.set_data_ptr(c10::DataPtr(nullptr, storage.device()));
     storage.set_nbytes(0);
@@ -351,8 +356,8 @@ inline Deleter* deleter_of(const TensorArg& tensor) noexcept {
   return kept == nullptr || fields(tensor).ownership == Ownership::View ? nullptr : &kept->deleter;
 }
 
-/// The deleter of the tensor's memory (for a view, its base's) if no other tensor or export holds
-/// the memory; else null.
+/// The deleter of the tensor's memory (for a view, of its base's memory) if no other tensor or
+/// export holds the memory; else null.
 inline Deleter* sole_deleter(const TensorArg& tensor) noexcept {
   const c10::Storage& storage = storage_of(tensor);
   ImplFields* const kept = fields_behind(storage);
@@ -365,8 +370,8 @@ inline bool is_shared_memory(const TensorArg& tensor) noexcept {
   return is_shared(storage_of(tensor));
 }
 
-/// Binds other memory by a new storage, so that views keep the old one. The old storage is released
-/// last: its deleter may use the tensor.
+/// Binds other memory with a new storage, so that views keep the old storage. The old storage is
+/// released last: its deleter may use the tensor.
 inline Error bind_memory(const TensorArg& tensor, const DataPtr& data) noexcept {
   const TensorFields& from = fields(tensor);
   TENON_TRY(check_can_bind(from, data));
@@ -387,7 +392,7 @@ inline Error bind_memory(const TensorArg& tensor, const DataPtr& data) noexcept 
     const Layout& layout = from.layout;
     const int64_t span = layout.required_span_size();
     const bool is_unbound = from.dynamism == TensorShapeDynamism::DYNAMIC_UNBOUND;
-    // As in finalize(): reserved room was in the old memory.
+    // As in finalize(): reserved room was only in the old memory.
     const int64_t capacity = is_unbound ? std::min(span, layout.numel) : from.capacity;
     const size_t room = static_cast<size_t>(std::max(span, capacity)) * elementSize(from.type);
     c10::Storage storage(c10::Storage::use_byte_size_t(), data.get() == nullptr ? 0 : room,

@@ -36,8 +36,9 @@ inline Error fill_from_aten(const at::Tensor& tensor, const RandomPlan& plan, bo
   });
 }
 
-/// Fills a tensor. The thread's default generator means libtorch's: its numbers or, if ATen has no
-/// equivalent, tenon's numbers from a seed that it draws.
+/// Fills a tensor. The thread's default generator stands for libtorch's default generator: the
+/// tensor gets its numbers or, if ATen has no equivalent, tenon's numbers from a seed drawn from
+/// it.
 template <class Arg>  // TensorArg: fill_random_fields() is defined later
 Error fill_random_in_aten(const Arg& tensor, const RandomPlan& plan,
                           Generator& generator) noexcept {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // ATen mode: a tensor is an at::Tensor.
 //
-// Tensors made by tenon also have a TensorImpl, with what ATen's lacks: dynamism, capacity and
-// ownership. For all others see describe().
+// Tensors made by tenon have a ManagedImpl, with fields that ATen's impl lacks: dynamism, capacity
+// and ownership. For all other tensors see describe().
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,7 +29,7 @@ using Tensor = at::Tensor;
 using TensorImpl = at::TensorImpl;
 /// Shared metadata and memory.
 using TensorImplPtr = c10::intrusive_ptr<at::TensorImpl>;
-/// How programs hold a tensor that they own. Never null when a creator returned it.
+/// How programs hold a tensor that they own. Creators never return a null TensorPtr.
 using TensorPtr = std::unique_ptr<at::Tensor>;
 
 namespace detail {
@@ -37,19 +37,19 @@ namespace detail {
 /// The at::TensorImpl of a tensor that tenon made.
 class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
  public:
-  /// A new tensor, whose element 0 is at its storage's start.
+  /// A new tensor, whose element 0 is at the start of the storage.
   ManagedImpl(c10::Storage&& storage, c10::DispatchKeySet keys, const TensorFields& fields)
       : c10::TensorImpl(std::move(storage), keys,
                         c10::scalarTypeToTypeMeta(public_type(fields.type))) {
     fill(fields, 0);
   }
-  /// A view of `source`, with its keys, as ATen's views have. Element 0 is `offset` elements behind
-  /// the storage's start.
+  /// A view of `source`, with source's dispatch keys, as ATen makes views. Element 0 is `offset`
+  /// elements after the start of the storage.
   ManagedImpl(const at::Tensor& source, const TensorFields& fields, int64_t offset)
       : c10::TensorImpl(VIEW, c10::Storage(source.storage()), source.key_set(),
                         c10::scalarTypeToTypeMeta(public_type(fields.type))) {
     fill(fields, offset);
-    // Autograd then sees writes through the view in the source.
+    // Autograd then counts writes through the view as writes to the source.
     if (!is_inference()) set_version_counter(source.unsafeGetTensorImpl()->version_counter());
   }
 
@@ -68,7 +68,8 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
     sizes_and_strides_.resize(rank);
     for (size_t d = 0; d < rank; ++d) {
       sizes_and_strides_.size_at_unchecked(d) = fields.layout.sizes()[d];
-      // Only unused strides are negative (size 1, or no elements); ATen allows none.
+      // Only unused strides are negative (of size 1, or without elements); ATen allows no negative
+      // strides.
       sizes_and_strides_.stride_at_unchecked(d) = magnitude(fields.layout.strides()[d]);
     }
     storage_offset_ = offset;
@@ -77,8 +78,8 @@ class TENON_EXPORT ManagedImpl final : public c10::TensorImpl {
   }
 };
 
-/// Releases the impl behind a storage. Identifies tenon's storages: one function for all shared
-/// libraries.
+/// Releases the impl behind a storage. All shared libraries have the same function, which
+/// identifies tenon's storages.
 TENON_EXPORT inline c10::DeleterFnPtr& release_impl() noexcept {
   static c10::DeleterFnPtr function = [](void* kept) {
     const TensorImplPtr last = std::move(static_cast<ImplFields*>(kept)->base);
@@ -95,18 +96,18 @@ inline ImplFields* fields_behind(const c10::Storage& storage) noexcept {
   return fields_behind(storage.data_ptr());
 }
 
-/// `impl` as tenon's impl class, or null. By typeid, which is much faster than dynamic_cast.
+/// `impl` as a ManagedImpl, or null. Uses typeid, which is much faster than dynamic_cast.
 inline ManagedImpl* as_managed(c10::TensorImpl* impl) noexcept {
   return typeid(*impl) == typeid(ManagedImpl) ? static_cast<ManagedImpl*>(impl) : nullptr;
 }
 
-/// The storage's memory, to read.
+/// The storage's memory, for reading.
 inline void* const_storage_data(const c10::Storage& storage) {
   const void* const data = storage.data();
   return const_cast<void*>(data);
 }
-/// The storage's memory, to write: a lazy clone copies first. libtorch 1.13 has neither lazy clones
-/// nor this function.
+/// The storage's memory, for writing: a lazy clone is copied first. libtorch 1.13 has neither lazy
+/// clones nor mutable_data().
 template <class Storage>
 auto storage_data(const Storage& storage, int) -> decltype(storage.mutable_data()) {
   return storage.mutable_data();
@@ -123,10 +124,10 @@ struct Refusal {
   const char* detail = "";
 };
 
-/// Fills `made` from a defined tensor of any origin. Tensors not made by tenon are Adopted, and
-/// DYNAMIC if the storage can be resized, else DYNAMIC_BOUND by the storage. Materialises a lazy
-/// clone only if `writes`. A tensor that tenon made over read-only memory is never materialised:
-/// functions that write refuse it, as in plain mode.
+/// Fills `made` from a defined tensor of any origin. Tensors that tenon did not make are Adopted;
+/// they are DYNAMIC if the storage can be resized, else DYNAMIC_BOUND with the storage as the
+/// bound. Materialises a lazy clone only if `writes`. A tensor that tenon made over read-only
+/// memory is never materialised: functions that write refuse it, as in plain mode.
 inline Refusal describe(const at::Tensor& tensor, bool writes, TensorFields& made) noexcept {
   try {
     c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
@@ -199,7 +200,8 @@ struct ArgAccess;
 
 }  // namespace detail
 
-/// As to_string() of tenon's own Scalar. A template, since numbers convert to a c10::Scalar.
+/// As to_string() of tenon's Scalar of plain mode. A template, since numbers convert to a
+/// c10::Scalar.
 template <class S, std::enable_if_t<std::is_same_v<S, c10::Scalar>, int> = 0>
 std::string to_string(const S& value) {
   char text[96];
@@ -209,16 +211,16 @@ std::string to_string(const S& value) {
 }
 
 /// A tensor as an argument: a Tensor, or a TensorPtr, which may be null. A const handle does not
-/// make the memory const, so functions that write take it too, a temporary view included.
+/// make the memory const, so functions that write accept const handles, and temporary views too.
 ///
-/// Ownership: none; it refers to the handle, for the length of the call.
+/// Ownership: none; refers to the handle for the length of the call.
 class TensorArg {
  public:
   TensorArg(const Tensor& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(&tensor, true) {}
   TensorArg(const TensorPtr& tensor TENON_LIFETIMEBOUND) noexcept : TensorArg(tensor.get(), true) {}
 
   bool defined() const noexcept { return tensor_ != nullptr && tensor_->defined(); }
-  /// The handle; not for a null TensorPtr.
+  /// The handle. Must not be called for a null TensorPtr.
   const Tensor& tensor() const noexcept { return *tensor_; }
 
  private:
@@ -252,7 +254,7 @@ struct ArgAccess {
   static TensorFields take(TensorArg& tensor) noexcept { return std::move(tensor.fields_); }
 };
 
-/// Whether the tensor is undefined or tenon can use it.
+/// Whether the tensor is undefined, or tenon can use it.
 inline bool is_described(const TensorArg& tensor) noexcept {
   return ArgAccess::refusal(tensor).error == Error::Ok;
 }
@@ -274,10 +276,10 @@ inline Error check_metadata(const TensorArg& tensor, const char* role) noexcept 
 inline const TensorFields& fields(const TensorArg& tensor) noexcept {
   return ArgAccess::fields(tensor);
 }
-/// By value: the fields are in the temporary argument.
+/// By value, since the fields are in the temporary argument.
 inline TensorFields fields(TensorArg&& tensor) noexcept { return ArgAccess::take(tensor); }
 
-/// check_metadata(), and that the tensor was not deallocated.
+/// As check_metadata(), and checks that the tensor was not deallocated.
 inline Error check_defined(const TensorArg& tensor, const char* role) noexcept {
   TENON_TRY(check_metadata(tensor, role));
   return check_not_deallocated(fields(tensor), role);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ATen mode: the public names of element types, ScalarType and Scalar are c10's; the default
-// generator of libtorch.
+// ATen mode: the public names of element types, ScalarType and Scalar stand for c10's types; random
+// seeds come from libtorch's default generator.
 #pragma once
 
 #include <ATen/CPUGeneratorImpl.h>
@@ -17,7 +17,7 @@
 #include "tenon/config.h"
 
 #if __has_include(<c10/util/Float8_e4m3fnuz.h>)
-#define TENON_C10_HAS_FLOAT8 1  // libtorch 1.13 lacks them, and UInt16, UInt32, UInt64
+#define TENON_C10_HAS_FLOAT8 1  // libtorch 1.13 lacks these types, and UInt16, UInt32, UInt64
 #else
 #define TENON_C10_HAS_FLOAT8 0
 #endif
@@ -34,7 +34,7 @@ using c10::canCast, c10::elementSize, c10::isComplexType, c10::isFloatingType, c
 using c10::kByte, c10::kChar, c10::kShort, c10::kInt, c10::kLong, c10::kHalf, c10::kFloat,
     c10::kDouble, c10::kComplexHalf, c10::kComplexFloat, c10::kComplexDouble, c10::kBool,
     c10::kBFloat16;
-#if __has_include(<c10/util/Float8_e8m0fnu.h>)  // libtorch 2.7, for which UInt16 is not new
+#if __has_include(<c10/util/Float8_e8m0fnu.h>)  // since libtorch 2.7, which has UInt16 too
 using c10::kFloat8_e5m2, c10::kFloat8_e4m3fn, c10::kFloat8_e5m2fnuz, c10::kFloat8_e4m3fnuz,
     c10::kUInt16, c10::kUInt32, c10::kUInt64;
 #else
@@ -58,15 +58,14 @@ struct C10ScalarType<T, std::void_t<decltype(c10::CppTypeToScalarType<T>::value)
   static constexpr int kNumber = static_cast<int>(c10::CppTypeToScalarType<T>::value);
 };
 
-/// The number of the ScalarType of c10's Half, BFloat16 and Float8 types; -1 for other types.
+/// The ScalarType, as a number, of c10's Half, BFloat16 and Float8 types; -1 for other types.
 template <class T>
 constexpr int foreign_scalar_type() noexcept {
   constexpr int number = C10ScalarType<T>::kNumber;
   return number == 5 || number == 15 || (number >= 23 && number <= 26) ? number : -1;
 }
 
-/// The public C++ type of the elements that tenon's own T stores: c10's where libtorch has the
-/// type.
+/// The public C++ type of elements that tenon stores as T: c10's type if libtorch has it.
 template <class T, int kScalarType, class = void>
 struct PublicElement {
   using type = T;

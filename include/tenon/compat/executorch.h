@@ -20,8 +20,8 @@ namespace extension {
 inline namespace tenon_compat {
 
 // Functions, not function objects, so that their address can be taken and using-directives form
-// overload sets. Templates, so that `&zeros` converts to ExecuTorch's signature with std::vector;
-// braces become a Dims.
+// overload sets. Templates, so that `&zeros` converts to ExecuTorch's signature with std::vector; a
+// braced list becomes a Dims.
 
 template <class List = tenon::Dims, class StridesList = tenon::Dims>
 TensorPtr empty_strided(List sizes, StridesList strides,
@@ -86,8 +86,9 @@ TensorPtr zeros(List sizes, aten::ScalarType type = aten::ScalarType::Float,
   return tenon::zeros(sizes, type, dynamism);
 }
 
-// Numbers come from the thread's tenon::default_generator(). rand() with braces is not a template,
-// so that it wins over tenon::rand, which argument-dependent lookup finds by ScalarType.
+// Numbers come from the thread's tenon::default_generator(). The rand() that takes braces is not a
+// template, so that it wins over tenon::rand, which argument-dependent lookup finds through
+// ScalarType.
 
 template <class List = tenon::Dims, class StridesList = tenon::Dims>
 TensorPtr rand_strided(List sizes, StridesList strides,
@@ -161,7 +162,8 @@ class TensorAccessor : public tenon::TensorAccessor<T, static_cast<size_t>(N)> {
 };
 
 /// T may be another type of the element's size, as in ExecuTorch.
-/// Errors: InvalidArgument unless N is the rank and T has the element's size and alignment.
+/// Errors: InvalidArgument if N is not the rank, or T's size is not the element's, or the data is
+/// not aligned for T.
 template <class T, ptrdiff_t N>
 runtime::Result<TensorAccessor<T, N>> make_tensor_accessor(const aten::Tensor& tensor) {
   using tenon::Error, tenon::detail::fail;

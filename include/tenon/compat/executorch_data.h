@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The arguments of ExecuTorch's Module: loaders of a program's bytes, allocators and a tracer.
-// tenon's runtimes use only the bytes; docs/executorch.md lists what is ignored.
+// tenon's runtimes use only the bytes; docs/executorch.md lists the ignored arguments.
 #pragma once
 
 #include <new>
@@ -14,8 +14,8 @@ namespace executorch {
 namespace runtime {
 inline namespace tenon_compat {
 
-/// Bytes that a function frees. Movable.
-/// Ownership: calls `free(context, data, size)` once, at the end of its life or in Free().
+/// Bytes, and the function that frees them. Movable.
+/// Ownership: calls `free(context, data, size)` once, in the destructor or in Free().
 class FreeableBuffer {
  public:
   using FreeFn = void (*)(void* context, void* data, size_t size);
@@ -69,7 +69,7 @@ class DataLoader {
     const auto loaded = load(offset, size, info);
     if (!loaded.ok()) return loaded.error();
     TENON_DETAIL_ET_CHECK(loaded->size() >= size, InvalidExternalData,
-                          "load() gave %zu bytes, expected %zu", loaded->size(), size);
+                          "load() returned %zu bytes, expected %zu", loaded->size(), size);
     if (size != 0) std::memcpy(to, loaded->data(), size);
     return Error::Ok;
   }
@@ -80,26 +80,26 @@ class DataLoader {
   virtual bool maps() const noexcept { return false; }
 };
 
-/// An argument of constructors. It allocates nothing: tenon's runtimes have their own memory.
+/// An argument of constructors. tenon's runtimes allocate their memory without it.
 class MemoryAllocator {
  public:
   MemoryAllocator(uint32_t, uint8_t*) noexcept {}
   virtual ~MemoryAllocator() = default;
 };
-/// An argument of Module, which keeps a tracer and does not call it.
+/// An argument of Module. Module keeps the tracer but does not call it.
 class EventTracer {
  public:
   virtual ~EventTracer() = default;
 };
 
-// Named in Module's parameters.
+// Module's parameters name these classes.
 class HierarchicalAllocator;
-class Method;  // NOLINT: not tenon::detail's
+class Method;  // NOLINT: not tenon::detail::Method
 class NamedDataMap;
 struct Kernel {};
 
-/// Receives a kernel's error. Models call the kernels of their runtime; with this, a program that
-/// calls one of ExecuTorch's kernels itself compiles too.
+/// Receives a kernel's error. Models call the kernels of their runtime; this class is for programs
+/// that call one of ExecuTorch's kernels themselves.
 class KernelRuntimeContext {
  public:
   explicit KernelRuntimeContext(EventTracer* = nullptr, MemoryAllocator* = nullptr) noexcept {}
@@ -117,10 +117,11 @@ namespace extension {
 inline namespace tenon_compat {
 
 /// Reads a file.
-/// Threads: load() may be called from several.
+/// Threads: several may call load() at once.
 class FileDataLoader : public runtime::DataLoader {
  public:
-  /// Errors: AccessFailed; InvalidArgument for no path, or an alignment that is not a power of two.
+  /// Errors: AccessFailed; InvalidArgument for a null path, or an alignment that is not a power of
+  /// two.
   static runtime::Result<FileDataLoader> from(const char* path, size_t alignment = 16) {
     TENON_DETAIL_ET_CHECK(alignment != 0 && (alignment & (alignment - 1)) == 0, InvalidArgument,
                           "alignment %zu is not a power of two", alignment);
@@ -176,7 +177,7 @@ class FileDataLoader : public runtime::DataLoader {
   size_t alignment_;
 };
 
-/// A file whose program is mapped if the runtime can do that.
+/// A file that the runtime maps, if it can map files.
 class MmapDataLoader : public FileDataLoader {
  public:
   enum class MlockConfig { NoMlock, UseMlock, UseMlockIgnoreErrors, UseMadvise };
@@ -213,7 +214,7 @@ class BufferDataLoader : public runtime::DataLoader {
   size_t size_;
 };
 
-/// Like MemoryAllocator only an argument of constructors.
+/// Only an argument of constructors, like MemoryAllocator.
 struct MallocMemoryAllocator : runtime::MemoryAllocator {
   MallocMemoryAllocator() noexcept : MemoryAllocator(0, nullptr) {}
 };

@@ -17,7 +17,7 @@ using tenon::EValue;
 
 namespace internal {
 
-/// None for a list of texts, which ExecuTorch does not have.
+/// Tag::None for a list of texts, a kind that ExecuTorch does not have.
 constexpr Tag tag_of(tenon::ValueKind kind) noexcept {
   constexpr Tag kTags[] = {Tag::None,    Tag::Tensor,     Tag::Int,        Tag::Double,
                            Tag::Bool,    Tag::String,     Tag::ListTensor, Tag::ListOptionalTensor,
@@ -65,7 +65,7 @@ struct MethodInfo {
 }  // namespace internal
 
 /// The description of a tensor that is an input or an output of a method.
-/// Ownership: borrows from the Module that made it.
+/// Ownership: borrows from the Module that returned it.
 class TensorInfo {
  public:
   explicit TensorInfo(const internal::ValueInfo& info) noexcept : info_(&info) {}
@@ -80,7 +80,7 @@ class TensorInfo {
   aten::ScalarType scalar_type() const noexcept { return info_->type; }
   /// Always false: tenon's runtimes do not report planned memory.
   bool is_memory_planned() const noexcept { return false; }
-  /// The bytes of the largest sizes.
+  /// The bytes that a tensor of the largest sizes needs.
   size_t nbytes() const noexcept { return info_->nbytes; }
   std::string_view name() const noexcept { return info_->name; }
 
@@ -100,14 +100,14 @@ class MethodMeta {
   /// Errors: InvalidArgument for an index out of range.
   Result<Tag> input_tag(size_t index) const { return tag(info_->inputs, index); }
   Result<Tag> output_tag(size_t index) const { return tag(info_->outputs, index); }
-  /// Errors: also InvalidArgument for a value of another kind; NotSupported for a tensor that the
-  /// runtime does not describe, or whose sizes have no limit or overflow.
+  /// Errors: also InvalidArgument for a value that is not a tensor; NotSupported for a tensor that
+  /// the runtime does not describe, or whose sizes have no limit or overflow.
   Result<TensorInfo> input_tensor_meta(size_t index) const { return tensor(info_->inputs, index); }
   Result<TensorInfo> output_tensor_meta(size_t index) const {
     return tensor(info_->outputs, index);
   }
 
-  // tenon's runtimes do not report these.
+  // tenon's runtimes do not report planned memory or backends.
 
   size_t num_memory_planned_buffers() const noexcept { return 0; }
   Result<int64_t> memory_planned_buffer_size(size_t) const { return Error::InvalidArgument; }

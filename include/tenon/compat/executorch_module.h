@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // executorch::extension::Module on tenon's modules, with EValue, MethodMeta and the macros: include
-// it instead of <executorch/extension/module/module.h>.
+// this file instead of <executorch/extension/module/module.h>.
 //
-// Which runtime runs a file is registered by the end of its path: module/runtimes.h. Errors are
-// logged with tenon's text, and returned as ExecuTorch's codes. docs/executorch.md lists what
-// differs.
+// The suffix of a file's path selects the runtime: module/runtimes.h. Errors are logged with
+// tenon's text, and returned as ExecuTorch's codes. docs/executorch.md lists the differences.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +30,8 @@ namespace runtime {
 inline namespace tenon_compat {
 namespace internal {
 
-// Log an error of a file, of a method's name, or of a value. Return ExecuTorch's code for it.
+// These log an error of a file, of a method's name, or of a value, and return ExecuTorch's code for
+// the error.
 inline Error report_file(tenon::Error error) noexcept {
   const Error reported = report(error);
   if (reported == Error::NotFound) return Error::AccessFailed;
@@ -51,7 +51,7 @@ Result<T> result_of(tenon::Result<T> result) {
   return std::move(*result);
 }
 
-/// The loader's file, or if it has none a copy of its bytes, named ".pte".
+/// The loader's file; if it has none, a copy of the loader's bytes with the path ".pte".
 inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
   tenon::ModelFile file;
   file.map = loader.maps();
@@ -72,7 +72,7 @@ inline Result<tenon::ModelFile> model_of(const DataLoader& loader) {
 
 }  // namespace internal
 
-/// A program that was opened, to be shared by modules.
+/// An opened program, which modules can share.
 class Program {
  public:
   enum class Verification : uint8_t { Minimal, InternalConsistency };
@@ -84,7 +84,8 @@ class Program {
     if (!file.ok()) return file.error();
     return Program(std::move(*file));
   }
-  // Not in ExecuTorch: the file, or the model of a Module without one, whose modules share it.
+  // Not in ExecuTorch: the file; or, if there is no file, the model, which all modules of the
+  // program share.
 
   const tenon::ModelFile& file() const noexcept { return file_; }
   const std::shared_ptr<tenon::Module>& model() const noexcept { return model_; }
@@ -105,7 +106,7 @@ using runtime::Kernel, runtime::LoadBackendOptionsMap, runtime::Method, runtime:
 
 namespace module {
 
-// Not members: a class derived from Module would find them before names of its own namespace.
+// Not members of Module: a derived class would find them before names of its own namespace.
 using runtime::Error, runtime::EValue;
 using Values = runtime::Result<std::vector<EValue>>;
 using Allocator = std::unique_ptr<runtime::MemoryAllocator>;
@@ -115,15 +116,15 @@ using Loader = std::unique_ptr<runtime::DataLoader>;
 /// A model file and its methods, run by the runtime that is registered for it.
 ///
 /// Allocators, the tracer, kernels and delegates' options are accepted and not used. Inputs stay
-/// for later calls, those set and those given to a call; None in a call stands for the input that
-/// stayed.
-/// Ownership: outputs outlive the module, unlike ExecuTorch's; it shares the inputs that stay and
-/// the outputs that were set.
+/// for later calls, whether they were set or passed to a call; None in a call stands for the input
+/// that stayed.
+/// Ownership: outputs may outlive the module, unlike ExecuTorch's. The module shares the inputs
+/// that stay and the outputs that were set.
 /// Errors: AccessFailed (no such file); NotSupported (no runtime for it, or a tensor of other
 /// sizes); InvalidProgram (not a model of that runtime); InvalidArgument (an unknown method or
 /// index; an input that is missing, or of another kind or dtype); InvalidState (no outputs yet);
 /// the runtime's.
-/// Threads: one at a time.
+/// Threads: one thread at a time.
 /// Source: executorch::extension::Module.
 class Module {
  public:
@@ -254,7 +255,7 @@ class Module {
   [[nodiscard]] Values execute(const std::string& name) {
     return execute(name, std::vector<EValue>());
   }
-  /// The first output.
+  /// Runs the method and returns its first output.
   [[nodiscard]] runtime::Result<EValue> get(const std::string& name,
                                             const std::vector<EValue>& inputs) {
     auto outputs = execute(name, inputs);
@@ -338,14 +339,14 @@ class Module {
     ET_CHECK_OK_OR_RETURN_ERROR(load());
     return open();
   }
-  /// As in ExecuTorch, inputs stay for later runs.
+  /// Keeps the inputs for later runs, as ExecuTorch does.
   void keep(const std::string& name, tenon::Span<const EValue> values, size_t first = 0) {
     std::vector<EValue> all = methods_[name];
     if (all.size() < first + values.size()) all.resize(first + values.size());
     std::copy(values.begin(), values.end(), all.begin() + static_cast<ptrdiff_t>(first));
     all.swap(methods_[name]);  // drops the old values last, as in execute()
   }
-  /// As report_value(), except that ExecuTorch reports NotSupported for a tensor of other sizes,
+  /// As report_value(), but returns ExecuTorch's codes: NotSupported for a tensor of other sizes,
   /// and InvalidArgument if a run lacks inputs.
   Error report_inputs(tenon::Error error, const std::string& name, tenon::Span<const EValue> inputs,
                       size_t first = 0, bool is_run = false) {
@@ -364,7 +365,7 @@ class Module {
     }
     return reported;
   }
-  /// Makes the runtime's module and opens the file.
+  /// Makes the runtime's module, which opens the file.
   Error open() {
     if (model_ != nullptr && program_ != nullptr) return Error::Ok;
     if (model_ == nullptr) {
@@ -393,7 +394,7 @@ class Module {
     }
     if (data_loader_ != nullptr) {
       TENON_DETAIL_ET_CHECK(data_loader_->path() != nullptr, NotSupported,
-                            "a loader of data that is no file");
+                            "the data loader has no path, expected a loader of a file");
       file_.data_files = {data_loader_->path()};
     }
     TENON_DETAIL_ET_CHECK(!file_.path.empty(), InvalidArgument,
@@ -409,7 +410,7 @@ class Module {
   Tracer tracer_;
   LoadBackendOptionsMap options_;
   std::unordered_map<std::string, std::vector<EValue>> methods_;  // loaded, with kept inputs
-  std::map<std::string, runtime::internal::MethodInfo> infos_;    // of method_meta()
+  std::map<std::string, runtime::internal::MethodInfo> infos_;    // for method_meta()
 };
 
 }  // namespace module

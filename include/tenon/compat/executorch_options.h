@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Options of ExecuTorch's delegates, by name. They are kept, so that a program reads back what it
-// set; tenon's runtimes do not use them.
+// Options of ExecuTorch's delegates, by name. They are stored, so that a program can read the
+// options that it set; tenon's runtimes do not use them.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class BackendOptions {
   Span<BackendOption> view() noexcept { return {options_.data(), count_}; }
 
   /// Adds or replaces an option. A text that is too long is cut.
-  /// Errors: InvalidArgument for a key that is too long, and for one option more than N.
+  /// Errors: InvalidArgument for a key that is too long, and for option N + 1.
   Error set_option(const char* key, bool value) noexcept { return put(key, value); }
   Error set_option(const char* key, int value) noexcept { return put(key, value); }
   Error set_option(const char* key, const char* value) noexcept {
@@ -42,7 +42,7 @@ class BackendOptions {
     std::memcpy(text.data(), value, (std::min)(std::strlen(value), text.size() - 1));
     return put(key, text);
   }
-  /// T is bool, int, or const char*, which points into this object.
+  /// T is bool, int or const char*; a const char* points into this object.
   /// Errors: NotFound; InvalidArgument for a value of another type.
   template <class T>
   Error get_option(const char* key, T& out) const noexcept {
@@ -78,7 +78,7 @@ class BackendOptions {
 };
 
 /// Options of several delegates, by the delegate's name.
-/// Ownership: copies them, unlike ExecuTorch's.
+/// Ownership: copies the options, unlike ExecuTorch's class.
 class LoadBackendOptionsMap {
  public:
   struct EntryView {
@@ -86,7 +86,7 @@ class LoadBackendOptionsMap {
     Span<const BackendOption> options;
   };
 
-  /// Errors: InvalidArgument for a delegate without a name, or the ninth.
+  /// Errors: InvalidArgument for a delegate without a name, and for a ninth delegate.
   Error set_options(const char* delegate, Span<BackendOption> options) {
     if (delegate == nullptr || *delegate == '\0' || std::strlen(delegate) >= kMaxName) {
       return Error::InvalidArgument;
@@ -95,7 +95,7 @@ class LoadBackendOptionsMap {
     options_[delegate] = options.vec();
     return Error::Ok;
   }
-  /// A delegate's own class of options, which has backend_id() and view().
+  /// Takes a delegate's class of options, which has backend_id() and view().
   template <class Builder>
   Error set_options(Builder& builder) {
     return set_options(builder.backend_id(), builder.view());
@@ -122,7 +122,7 @@ class LoadBackendOptionsMap {
   std::map<std::string, std::vector<BackendOption>> options_;
 };
 
-// Global options of a delegate. There are no delegates.
+// Global options of a delegate: NotFound, since there are no delegates.
 inline Error set_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error get_option(const char*, Span<BackendOption>) noexcept { return Error::NotFound; }
 inline Error set_option(const char*, const BackendOption&) noexcept { return Error::NotFound; }

@@ -3,8 +3,8 @@
 //
 // A failed check is logged, and then raises tenon's InvalidState: an Exception, or without
 // exceptions the failure handler and abort(). The log goes to stderr, or to
-// et_pal_emit_log_message() if the program defines that; this works with ELF object files, without
-// TENON_PORTABLE.
+// et_pal_emit_log_message() if the program defines that function; only with ELF object files and
+// without TENON_PORTABLE.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ enum et_pal_log_level_t {
 extern "C" void et_pal_emit_log_message(et_timestamp_t timestamp, et_pal_log_level_t level,
                                         const char* filename, const char* function, size_t line,
                                         const char* message, size_t length) __attribute__((weak));
-#else  // elsewhere linkers want a definition of a weak function
+#else  // other linkers need a definition of a weak function
 #define TENON_DETAIL_ET_HAS_HOOK 0
 #endif
 namespace executorch {
@@ -51,7 +51,7 @@ inline std::chrono::steady_clock::time_point start_time() noexcept {
 }  // namespace tenon_compat
 }  // namespace runtime
 }  // namespace executorch
-// Static, so that ExecuTorch's own may be in the same program.
+// Static, so that ExecuTorch's functions may be in the same program.
 [[maybe_unused]] static inline void et_pal_init() noexcept {}
 [[maybe_unused]] static inline et_timestamp_t et_pal_current_ticks() noexcept {
   const auto start = executorch::runtime::internal::start_time();
@@ -76,7 +76,8 @@ inline std::chrono::steady_clock::time_point start_time() noexcept {
 #endif
 #define ET_RUNTIME_NAMESPACE runtime
 
-// The program may define both; ET_LOG_ENABLED must be the same in all of its files.
+// The program may define both macros; ET_LOG_ENABLED must be the same in all of the program's
+// files.
 #if !defined(ET_MIN_LOG_LEVEL)
 #define ET_MIN_LOG_LEVEL Info
 #endif
@@ -147,7 +148,8 @@ struct Log {
   }
 };
 
-/// Logs the text of tenon's error, the thread's last. Returns ExecuTorch's code for the error.
+/// Logs the text of tenon's error, which must be the thread's last. Returns ExecuTorch's code for
+/// the error.
 inline Error report(tenon::Error error) noexcept {
   if (error != tenon::Error::Ok) {
     Log{LogLevel::Error, "tenon", "", 0}("%s", tenon::detail::message_of(error));
@@ -206,7 +208,7 @@ inline Error report(tenon::Error error) noexcept {
       return ::executorch::runtime::Error::error;    \
     }                                                \
   } while (0)
-// Blocks, as in ExecuTorch: some code has no semicolon after them.
+// Blocks, as in ExecuTorch: some programs write no semicolon after these macros.
 #define ET_CHECK_OR_RETURN_ERROR(condition, error, ...) \
   { TENON_DETAIL_ET_CHECK(condition, error, __VA_ARGS__); }
 #define ET_CHECK_OR_RETURN_FALSE(condition, ...)     \
@@ -218,8 +220,9 @@ inline Error report(tenon::Error error) noexcept {
     }                                                \
   }
 
-// The next three take an error or a Result, and maybe a message. -Wpedantic warns of `...` without
-// an argument in C++17: these macros take the first argument, and log the others if there are any.
+// The next three take an error or a Result, and maybe a message. In C++17 -Wpedantic warns about
+// `...` without an argument, so the parameter is only `...`: these macros use the first argument,
+// and log the others if there are any.
 #define TENON_DETAIL_ET_FIRST(first, ...) first
 #define TENON_DETAIL_ET_12TH(a, b, c, d, e, f, g, h, i, j, k, name, ...) name
 #define TENON_DETAIL_ET_LOG_REST(...)                                                         \
@@ -229,7 +232,7 @@ inline Error report(tenon::Error error) noexcept {
 #define TENON_DETAIL_ET_LOG_1(first) static_cast<void>(0)
 #define TENON_DETAIL_ET_LOG_2(first, ...) ET_LOG(Error, __VA_ARGS__)
 
-// Variables are numbered, so that -Wshadow does not warn if one macro is in another's argument.
+// Variables are numbered, so that -Wshadow does not warn if one macro is in an argument of another.
 #define ET_CHECK_OK_OR_RETURN_ERROR(...)                                               \
   TENON_DETAIL_MAY_COUNT                                                               \
   TENON_DETAIL_ET_CHECK_OK(TENON_DETAIL_NUMBERED(et_error_, __COUNTER__), __VA_ARGS__) \

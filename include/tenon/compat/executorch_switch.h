@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's ET_SWITCH macros: they call a lambda, in which `alias` is the C++ type of a dtype:
+// ExecuTorch's ET_SWITCH macros: they call a lambda, in which `alias` (here T) is the C++ type of a
+// dtype:
 //
 //     ET_SWITCH_FLOAT_TYPES(t.scalar_type(), nullptr, "sum", T, [&] { return sum<T>(t); })
 //

@@ -27,8 +27,9 @@ using aten::TensorShapeDynamism;
 using tenon::Dims;
 using tenon::detail::DataPtr, tenon::detail::Layout, tenon::detail::TypeArg;
 
-/// Any pointer. Without a type, the dtype of its pointee, or Float for void and for other pointees.
-/// A given type reinterprets the bytes, as ExecuTorch's void* parameters. Null makes a placeholder.
+/// Any pointer. If no type is given, the dtype is that of the pointee, or Float for void and other
+/// pointees. A given type reinterprets the bytes, as for ExecuTorch's void* parameters. Null makes
+/// a placeholder.
 class AnyPtr {
  public:
   template <class T, std::enable_if_t<!std::is_const_v<T>, int> = 0>
@@ -82,8 +83,8 @@ struct Options {
   int deleters = 0;
 };
 
-/// Makes all tensors over foreign memory here. For size-1 dimensions ExecuTorch stores the dense
-/// stride, whatever was given.
+/// Makes all tensors over foreign memory. For dimensions of size 1 ExecuTorch stores the dense
+/// stride, whichever stride was given.
 inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order, Dims strides,
                          Options& options) {
   Layout layout;
@@ -116,11 +117,11 @@ aten::Tensor make(const char* function, AnyPtr data, const Dims& sizes, const Di
 
 inline constexpr auto kBound = TensorShapeDynamism::DYNAMIC_BOUND;
 
-/// Values as an argument.
+/// Values that are passed as an argument.
 struct Data {
   tenon::detail::Values values;
-  bool is_memory = false;  // whether sizes make it memory, which is Float unless a type is given
-  bool is_typed = false;   // whether its type is explicit: then it is never memory
+  bool is_memory = false;  // with sizes, raw memory: Float unless a type is given
+  bool is_typed = false;   // the type is explicit: never raw memory
 };
 /// Values of any element type; a std::vector<uint8_t> is raw memory, as in ExecuTorch.
 struct AnyData : Data {
@@ -141,7 +142,7 @@ struct DataOf : Data {
 template <class T>
 using DataArg = std::conditional_t<std::is_void_v<T>, AnyData, DataOf<T>>;
 
-/// The default dtype: T's, or the values' if T is void.
+/// The default dtype: that of T, or that of the values if T is void.
 template <class T>
 inline constexpr ScalarType kTypeOf = tenon::CppTypeToScalarType<T>::value;
 template <>
@@ -176,14 +177,14 @@ inline tenon::Error convert_values(ScalarType type, void* out,
   return tenon::Error::Ok;
 }
 
-/// Makes all tensors of values here; 1-d without sizes.
+/// Makes all tensors of values; 1-d tensors if `sizes` is null.
 inline aten::Tensor make(const char* function, const Dims* sizes, Data&& data,
                          const Dims& dim_order, const Dims& strides, TypeArg type,
                          TensorShapeDynamism dynamism) {
   if (data.is_memory && sizes != nullptr) type = type.value_or(ScalarType::Float);
   const ScalarType from = data.values.type();
   const ScalarType to = type.value_or(from);
-  // make_tensor() refuses the first case, and takes the second as memory.
+  // make_tensor() refuses casts of the first case, and takes the second case's values as memory.
   const bool cast_after =
       is_to_unsigned(from, to) || (to != from && data.is_typed && data.values.is_bytes());
   if (cast_after) type = from;
@@ -237,8 +238,8 @@ TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::AnyPtr data,
 
 // ---- make_tensor_ptr of values ----
 
-/// T and kType are an explicit element type and default `type`: `make_tensor_ptr<double>({2}, {1,
-/// 2})`. Else they are the values'.
+/// An explicit T is the element type, and kType its dtype, the default `type`:
+/// `make_tensor_ptr<double>({2}, {1, 2})`. Otherwise both follow from the values.
 template <class T = void, aten::ScalarType kType = internal::kTypeOf<T>>
 TensorPtr make_tensor_ptr(const tenon::Dims& sizes, internal::DataArg<T> values,
                           internal::TypeArg type = internal::type_or_deduced(kType),
@@ -261,7 +262,7 @@ TensorPtr make_tensor_ptr(internal::DataArg<T> values,
   return internal::share(
       internal::make("make_tensor_ptr", nullptr, std::move(values), {}, {}, type, dynamism));
 }
-/// V is deduced even if T is explicit, so that braces are a list.
+/// V is deduced even if T is explicit, so that a braced argument is a list.
 template <class T = void, class V, std::enable_if_t<tenon::detail::is_element_v<V>, int> = 0>
 TensorPtr make_tensor_ptr(V value, internal::TypeArg type = internal::TypeArg::deduced()) {
   return internal::share(internal::make_scalar<T>("make_tensor_ptr", value, type));
@@ -269,7 +270,7 @@ TensorPtr make_tensor_ptr(V value, internal::TypeArg type = internal::TypeArg::d
 
 // ---- make_tensor_impl_ptr ----
 
-// The shared impl of releases before 0.5, from the same arguments.
+// Makes the shared impl of ExecuTorch's releases before 0.5, from the same arguments.
 template <class... Args, std::enable_if_t<(internal::is_option_v<Args> && ...), int> = 0>
 TensorImplPtr make_tensor_impl_ptr(const tenon::Dims& sizes, internal::AnyPtr data, Args... args) {
   return internal::make("make_tensor_impl_ptr", data, sizes, {}, {}, std::move(args)...).impl();
@@ -316,7 +317,8 @@ TensorPtr make_tensor_ptr(P impl) {
   return internal::share(
       tenon::detail::MakeTensor<aten::Tensor>{"make_tensor_ptr"}(std::move(impl)));
 }
-/// A view, which keeps the source's memory alive. A deleter runs when the view is gone.
+/// A view, which keeps the source's memory alive. The deleter, if one is given, runs when the view
+/// is gone.
 template <class S, class F = std::nullptr_t,
           std::enable_if_t<(std::is_same_v<S, aten::Tensor> || std::is_same_v<S, TensorPtr>)&&  //
                            tenon::detail::is_deleter_v<F>,
@@ -337,17 +339,17 @@ TensorPtr make_tensor_ptr(const S& source, const tenon::Dims& sizes = {},
 inline TensorPtr clone_tensor_ptr(const internal::Source& source) {
   return tenon::clone_tensor_ptr(source.tensor);
 }
-/// Casts the elements; without data only the type.
+/// Casts the elements; for a tensor without data changes only the type.
 inline TensorPtr clone_tensor_ptr(const internal::Source& source, aten::ScalarType type) {
   return internal::share(internal::cast("clone_tensor_ptr", source.tensor, type));
 }
-/// Between any two devices, or on one.
+/// Copies between any two devices, or on the same device.
 inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Device target) {
   return tenon::clone_tensor_ptr_to(source.tensor, target);
 }
 
-/// Ok for unchanged sizes, even of a STATIC tensor; NotSupported beyond the bound and for another
-/// rank, as in ExecuTorch.
+/// As in ExecuTorch, returns Ok for unchanged sizes, even of a STATIC tensor, and NotSupported for
+/// sizes beyond the bound and for another rank.
 [[nodiscard]] inline runtime::Error resize_tensor_ptr(TensorPtr& tensor, const tenon::Dims& sizes) {
   using tenon::Error;
   Error error = Error::Ok;
@@ -386,7 +388,7 @@ class TensorPtrMaker {
   TensorPtrMaker&& deleter(F deleter) {
     return set(std::move(deleter));
   }
-  // By value: a moved vector is left empty, as in ExecuTorch.
+  // The parameters are values: a moved vector is left empty, as in ExecuTorch.
   template <class List = tenon::Dims>
   TensorPtrMaker&& dim_order(List dim_order) {
     dim_order_ = dim_order;

@@ -30,7 +30,7 @@ class TensorFactory {
 
  public:
   using true_ctype = typename ScalarTypeToCppType<kType>::type;
-  /// A std::vector<bool> has no bytes.
+  /// Not bool: a std::vector<bool> has no array of elements.
   using ctype = std::conditional_t<std::is_same_v<true_ctype, bool>, uint8_t, true_ctype>;
 
   /// `data` is in memory order.
@@ -73,8 +73,9 @@ class TensorFactory {
   }
 };
 
-/// Whether dtypes and sizes are equal, floating values are within the tolerances, and others are
-/// equal. NaN is close to NaN. `atol` is by default 1e-8, for Half 1e-3, for BFloat16 1e-2.
+/// Whether dtypes and sizes are equal, floating values are within the tolerances, and all other
+/// values are equal. NaN is close to NaN. `atol` is by default 1e-8; 1e-3 for Half, 1e-2 for
+/// BFloat16.
 inline bool tensors_are_close(const aten::Tensor& a, const aten::Tensor& b, double rtol = 1e-5,
                               std::optional<double> atol = std::nullopt) {
   const aten::ScalarType type = a.scalar_type();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's thread pool by name. tenon's runtimes have their own threads, which it does not
-// affect.
+// A class with the name of ExecuTorch's thread pool. It does not affect the threads of tenon's
+// runtimes.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace extension {
 namespace threadpool {
 inline namespace tenon_compat {
 
-/// A number of threads: the program's choice, or the processor's number.
+/// Stores a number of threads: the program's choice, or the processor's number of threads.
 /// Threads: any.
 class ThreadPool {
  public:
-  /// 0 is the processor's number.
+  /// 0 stands for the processor's number of threads.
   explicit ThreadPool(size_t count = 0) noexcept { set(count); }
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -48,7 +48,7 @@ TENON_EXPORT inline ThreadPool* get_threadpool() noexcept {
 
 namespace cpuinfo {
 inline namespace tenon_compat {
-/// All of them.
+/// Returns the number of all cores.
 inline uint32_t get_num_performant_cores() noexcept { return std::thread::hardware_concurrency(); }
 }  // namespace tenon_compat
 }  // namespace cpuinfo

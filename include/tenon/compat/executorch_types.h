@@ -38,7 +38,7 @@ using tenon::canCast, tenon::elementSize, tenon::isComplexType, tenon::isFloatin
 
 inline bool tensor_is_contiguous(const aten::Tensor& tensor) { return tensor.is_contiguous(); }
 
-/// The kinds of values, with ExecuTorch's numbers.
+/// The kinds of values, with the numbers that ExecuTorch gives them.
 enum class Tag : uint32_t {
   None,
   Tensor,

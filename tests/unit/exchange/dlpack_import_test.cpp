@@ -169,7 +169,7 @@ TEST_CASE(
     "from_dlpack: what ATen does not have is refused, and the struct released; it is copied") {
   int32_t data[2] = {1, 2};
   Lent<> reversed(data + 1, kInt32, {2}, {-1});
-  check_refused(reversed, Error::NotSupported, "ATen has no negative ones");
+  check_refused(reversed, Error::NotSupported, "ATen has no negative strides");
   Lent<> copied(data + 1, kInt32, {2}, {-1});
   CHECK(values<int32_t>(from_dlpack(copied.get(), true)) == Ints{2, 1});
 }

@@ -77,7 +77,7 @@ TEST_CASE("memory_cases: memory that is never released is found, though there is
     }
     void deallocate(void*, size_t) noexcept override {}
   };
-  CHECK_FOUND("expected memory that was released to be given again", Endless, memory_comes_back);
+  CHECK_FOUND("expected released memory to be allocated again", Endless, memory_comes_back);
   Endless backend;
   BackendTraits traits;
   traits.reuses_addresses = false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The conformance suite for backends: what every Backend has to do, as cases that any test
+// The conformance suite for backends: cases that every Backend has to pass and that any test
 // framework can run. docs/backends.md has an example.
 //
 //     MyBackend backend;
 //     const tenon::testing::Report report = tenon::testing::check_backend(backend);
 //     if (!report.ok()) std::puts(report.text().c_str());
 //
-// Or a case at a time, so that the framework names them:
+// Or one case at a time, so that the framework names the cases:
 //
 //     for (const auto& test : tenon::testing::backend_cases(backend)) {
 //       SECTION(test.name) {
@@ -32,8 +32,8 @@ namespace testing {
 
 /// A case of the suite, for run_case().
 struct BackendCase {
-  const char* name;           ///< what it checks
-  void (*run)(Trial& trial);  ///< runs it; called by run_case()
+  const char* name;           ///< says what the case checks
+  void (*run)(Trial& trial);  ///< runs the case; run_case() calls this
 };
 
 inline constexpr BackendCase kCases[] = {
@@ -69,11 +69,11 @@ inline Span<const BackendCase> backend_cases(const Backend& backend) noexcept {
   return {all.data(), backend.device().type() == DeviceType::Meta ? 2 : all.size()};
 }
 
-/// Runs one case, and adds its failures to the report. A case releases all the memory that it
-/// takes.
+/// Runs one case, and adds its failures to the report. A case releases all memory that it
+/// allocates.
 ///
 /// Any number of cases may run on one backend, in any order.
-/// Errors: none; a case that throws has failed.
+/// Errors: none; an exception counts as a failure of the case.
 inline Report run_case(const BackendCase& test, Backend& backend,
                        const BackendTraits& traits = BackendTraits(), Report report = Report()) {
   report.begin(test.name);
@@ -83,14 +83,14 @@ inline Report run_case(const BackendCase& test, Backend& backend,
                    test.run(trial);
                    return Error::Ok;
                  }));
-  if (report.count() != 0) return report;  // a failed case may leave blocks
+  if (report.count() != 0) return report;  // a failed case may not release its blocks
   trial.check(backend.live_blocks() == blocks, "live_blocks(): expected ", blocks,
               " as before, found ", backend.live_blocks());
   return report;
 }
 
-/// Runs all of them. Each case's name goes to stderr before it runs: a broken backend may end the
-/// program there.
+/// Runs all cases. Prints each case's name to stderr before the case runs: a broken backend may end
+/// the program there.
 inline Report check_backend(Backend& backend, const BackendTraits& traits = BackendTraits()) {
   Report report;
   for (const BackendCase& test : backend_cases(backend)) {

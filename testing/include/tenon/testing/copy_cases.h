@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conformance cases: copies at any strides, between types, to a backend and from it.
+// Conformance cases: copies to a backend, from it and within it, at any strides and between types.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ Side(const Twin&, View) -> Side<View>;
 
 inline constexpr auto kAll = [](const Tensor& t) { return t; };
 
-/// Checks that a copy to the backend, from it and within it leaves the whole destination as a copy
-/// on the host does. Overwrites the destination.
+/// Copies to the backend, from it and within it. Checks that each copy leaves the same elements in
+/// the whole destination as a copy on the host. Overwrites the destination.
 template <class To, class From>
 bool check_copy(Trial& trial, const std::string& what, const Side<To>& dst, const Side<From>& src,
                 CastMode mode = CastMode::Checked, Nans nans = Nans::SameBits) {
@@ -71,7 +71,7 @@ inline void views_are_copied(Trial& trial) {
   }
 }
 
-/// Views of random strides on both sides, some of which convert.
+/// Copies between views with random strides; some copies convert.
 inline void any_strides_are_copied(Trial& trial) {
   Dice dice{trial.traits().seed};
   for (int i = 0; i < trial.traits().rounds * 4; ++i) {
@@ -81,7 +81,7 @@ inline void any_strides_are_copied(Trial& trial) {
     }
     const RandomView to(dice, sizes, false);
     const RandomView from(dice, sizes, true);
-    // Stays within the memory that BackendTraits allow.
+    // A case must not need more memory than BackendTraits allow.
     if (to.extent > 16384 || from.extent > 16384) continue;
     const ScalarType type = kTypeOfEachSize[dice.between(0, 4)];
     const bool converts = dice.between(0, 3) == 0;
@@ -97,7 +97,8 @@ inline void any_strides_are_copied(Trial& trial) {
   }
 }
 
-/// Values at the limits of types, halves that are rounded, and values that integers cannot have.
+/// Values at the limits of types, values halfway between two integers, and values that integers
+/// cannot have.
 TENON_TEMPLATE_INLINE TensorPtr values_to_convert(ScalarType type) {
   const double huge = 1e300;
   const TensorPtr values = make_tensor_ptr(

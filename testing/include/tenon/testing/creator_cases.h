@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Conformance cases: a backend makes the same tensors as the host, random numbers to the bit. Each
-// of its functions writes to any strides, or returns NotSupported and has changed nothing.
+// Conformance cases: a backend makes the same tensors as the host, with equal bits of random
+// numbers. Each of the backend's functions writes to any strides, or returns NotSupported and has
+// changed nothing.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@
 TENON_BEGIN_NAMESPACE
 namespace testing {
 
-/// Checks that `make(backend)` gives equal tensors for the host's backend and the one under test.
+/// Checks that `make(backend)` returns equal tensors for the host's backend and for the backend
+/// under test.
 template <class Make>
 void check_creator(Trial& trial, const std::string& what, const Make& make) {
   const TensorPtr here = trial.check_made(what + ", on the host", make(host_backend()));
@@ -58,7 +60,7 @@ inline void eye_has_a_diagonal(Trial& trial) {
   }
 }
 
-/// No axis, then each of the axes.
+/// No axis, then each axis of `sizes`.
 inline std::vector<OptionalIndex> axes_of(const Dims& sizes) {
   std::vector<OptionalIndex> axes{none};
   for (size_t d = 0; d < sizes.size(); ++d) axes.emplace_back(static_cast<int64_t>(d));
@@ -82,10 +84,10 @@ inline void iota_counts(Trial& trial) {
   }
 }
 
-/// Offsets at which a sequence may start: within a block of Philox, above 32 bits, at the end.
+/// Offsets at which a sequence may start: within a Philox block, above 2^32, near the end.
 inline constexpr uint64_t kOffsets[] = {0, 1, 3, 1000, (uint64_t{1} << 33) + 2, UINT64_MAX - 5};
 
-/// `make(sizes, generator, type, backend)` for each type, offset and several sizes.
+/// Checks `make(sizes, generator, type, backend)` for each type, each offset and several sizes.
 template <class Make>
 void check_random(Trial& trial, const char* what, const Make& make) {
   for (ScalarType type : kAllTypes) {
@@ -122,15 +124,15 @@ inline void normal_is_the_hosts(Trial& trial) {
                });
 }
 
-// The optional functions themselves, on views.
+// Direct calls of the optional functions, on views.
 
-/// Calls check(type, view, its sizes) for some types and each view that has elements.
+/// Calls check(type, view, sizes) for some types and each view that has elements.
 template <class Check>
 void for_each_view(const Check& check) {
   const TensorPtr base = zeros(base_sizes(), host_backend());
   for (const NamedView& view : kViews) {
     const Dims sizes = as_view(view.of(*base)).sizes;
-    if (numel_of(sizes) == 0) continue;  // tenon does not ask then
+    if (numel_of(sizes) == 0) continue;  // tenon does not call a backend then
     for (ScalarType type :
          {ScalarType::Byte, ScalarType::Half, ScalarType::BFloat16, ScalarType::Float,
           ScalarType::Int, ScalarType::Long, ScalarType::ComplexDouble}) {
@@ -139,7 +141,7 @@ void for_each_view(const Check& check) {
   }
 }
 
-/// `call(backend, out)` calls the function, `values` are the expected elements.
+/// Checks an optional function: `call(backend, out)` calls it, `values` are the expected elements.
 template <class Call>
 void check_optional(Trial& trial, const std::string& what, const NamedView& view,
                     const TensorPtr& values, const Call& call) {

@@ -56,7 +56,8 @@ inline bool write_bytes(Trial& trial, void* to, const std::vector<unsigned char>
                         detail::upload(trial.backend(), to, bytes.data(), bytes.size()));
 }
 
-/// Checks that the memory holds these bytes, and that reading them writes no byte beyond.
+/// Checks that the memory holds these bytes, and that copy_to_host() writes no other bytes of the
+/// host.
 inline bool check_bytes(Trial& trial, const std::string& what, const void* from,
                         const std::vector<unsigned char>& expected) {
   constexpr size_t kMargin = 16;
@@ -91,8 +92,8 @@ inline void names_stay(Trial& trial) {
               "base(): expected a backend of the same device that wraps none");
 }
 
-/// Tensors' alignment is kept; any other is kept or refused. All blocks stay until the end, since
-/// the first one in memory may be aligned by chance.
+/// Blocks have any alignment up to that of tensors; a larger alignment is kept or refused. All
+/// blocks stay until the end, since the first block in memory may be aligned by chance.
 inline void alignments_are_kept(Trial& trial) {
   std::vector<TrialBlock> blocks;
   for (size_t alignment = 1; alignment <= 4096; alignment *= 2) {
@@ -145,8 +146,8 @@ inline void too_much_is_refused(Trial& trial) {
   }
 }
 
-/// Released memory is used again: a bounded memory would run out, and in a large one addresses
-/// repeat. Sanitizers hold back some 256 MiB of freed memory, so that can take many rounds.
+/// Released memory is used again: otherwise a small memory runs out; in a large memory addresses
+/// repeat. Sanitizers hold back some 256 MiB of freed memory, so a repetition can take many rounds.
 inline void memory_comes_back(Trial& trial) {
   const size_t nbytes = trial.traits().largest / 2;
   bool again = !trial.traits().reuses_addresses;
@@ -160,7 +161,7 @@ inline void memory_comes_back(Trial& trial) {
     }
     again = !seen.insert(block.begin()).second || !seen.insert(another.begin()).second || again;
   }
-  trial.check(again, "deallocate(): expected memory that was released to be given again, found ",
+  trial.check(again, "deallocate(): expected released memory to be allocated again, found ",
               seen.size(), " blocks at addresses of their own; if those are made up, set ",
               "BackendTraits::reuses_addresses to false");
 }
@@ -176,7 +177,7 @@ inline void threads_are_apart(Trial& trial) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
   const auto work = [&](uint64_t thread) {
     Backend& backend = trial.backend();
-    // Both do the same at the same time, and neither reads before both have written.
+    // Both threads take each step at the same time, and neither reads before both have written.
     auto meet = [&, count = uint64_t{0}]() mutable {
       count += 2;
       ++arrived;
@@ -228,7 +229,7 @@ inline void bytes_go_there_and_back(Trial& trial) {
     std::vector<unsigned char> part = random_bytes(count, static_cast<uint64_t>(i));
     std::memcpy(&expected[offset], part.data(), count);
     if (!write_bytes(trial, block.data() + offset, part)) return;
-    std::memset(part.data(), 0, count);  // the host's memory may now be changed
+    std::memset(part.data(), 0, count);  // copy_from_host() has returned: host memory may change
     const auto start = static_cast<size_t>(dice.between(0, 50));
     std::memcpy(part.data(), &expected[start], count);
     if (!check_bytes(trial, text_of("copy_from_host of ", count, " bytes at ", offset),
@@ -250,7 +251,7 @@ inline void bytes_move_within(Trial& trial) {
   if (!write_bytes(trial, from.data(), source) || !write_bytes(trial, to.data(), expected)) return;
   Dice dice{trial.traits().seed};
   for (int i = 0; i <= 40; ++i) {
-    const bool is_inside = i == 40;  // of one block
+    const bool is_inside = i == 40;  // source and destination in one block
     const auto dst = static_cast<size_t>(is_inside ? 0 : dice.between(0, 999));
     const auto src = static_cast<size_t>(is_inside ? 2001 : dice.between(0, 999));
     const auto count = static_cast<size_t>(is_inside ? 1999 : dice.between(1, i < 20 ? 20 : 3000));

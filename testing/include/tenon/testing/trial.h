@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The conformance cases for backends use these: checks, a report, and tensors.
+// Checks, a report and tensors for the conformance cases of backends.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,14 @@ namespace testing {
 
 /// Properties of a backend that cases need to know.
 struct BackendTraits {
-  /// The largest block, in bytes, that a case expects to get; less than 64 KiB counts as 64 KiB. A
-  /// case needs at most four times as much at once, or 1 MiB if that is more.
+  /// The largest block, in bytes, that a case allocates; less than 64 KiB counts as 64 KiB. A case
+  /// holds at most four times as many bytes at once, or 1 MiB if that is more.
   size_t largest = size_t{8} << 20;
-  uint64_t seed = 1;  ///< of the random cases
-  int rounds = 30;    ///< how many of each
-  /// Whether released memory is handed out again sooner or later. False for a backend that invents
-  /// addresses and uses none twice: then a deallocate() that does not release goes unnoticed.
+  uint64_t seed = 1;  ///< for the random cases
+  int rounds = 30;    ///< how often a random case repeats
+  /// Whether released memory is allocated again sooner or later. False for a backend that invents
+  /// addresses and uses none twice: the cases then cannot notice that deallocate() releases
+  /// nothing.
   bool reuses_addresses = true;
 };
 
@@ -46,11 +47,11 @@ std::string text_of(const Parts&... parts) {
 /// The failures of cases: texts with the expected and the actual value.
 class Report {
  public:
-  /// Whether there are none.
+  /// Whether there are no failures.
   bool ok() const noexcept { return failures_.empty(); }
-  /// Each with the name of its case.
+  /// The failures' texts, each with the name of its case.
   const std::vector<std::string>& failures() const noexcept { return failures_; }
-  /// All failures, a line each.
+  /// All failures, one per line.
   std::string text() const {
     std::string all;
     for (const std::string& failure : failures_) all += failure + '\n';
@@ -62,13 +63,13 @@ class Report {
     name_ = name;
     count_ = 0;
   }
-  /// Only ten failures of a case are listed.
+  /// Adds a failure. At most ten failures of a case are listed.
   void fail(const std::string& text) {
     constexpr int kMost = 10;
     if (++count_ <= kMost) failures_.push_back(std::string(name_) + ": " + text);
     if (count_ == kMost) failures_.push_back(std::string(name_) + ": and so on");
   }
-  /// Failures of this case, including those not listed.
+  /// The number of this case's failures, including those that are not listed.
   int count() const noexcept { return count_; }
 
  private:
@@ -77,7 +78,7 @@ class Report {
   int count_ = 0;
 };
 
-/// Whether any NaN equals any other, as after a conversion of types.
+/// Whether NaNs must have the same bits. After a conversion of types any NaN equals any other.
 enum class Nans : uint8_t { SameBits, Any };
 
 /// One running case: the backend, and the report for its failures.
@@ -89,12 +90,12 @@ class Trial {
   }
 
   Backend& backend() const noexcept { return backend_; }
-  /// The backend that is called to copy and to create.
+  /// The backend whose functions tenon calls to copy and to create.
   Backend& base() const noexcept { return backend_.base(); }
   const BackendTraits& traits() const noexcept { return traits_; }
 
   void fail(const std::string& text) { report_.fail(text); }
-  /// Each returns whether its condition holds, and reports a failure if not.
+  /// Each check returns whether its condition holds, and reports a failure if it does not.
   template <class... Parts>
   bool check(bool as_expected, const Parts&... otherwise) {
     if (!as_expected) report_.fail(text_of(otherwise...));
@@ -104,7 +105,7 @@ class Trial {
     return check(error == Error::Ok, what.c_str(), ": expected Ok, found ", toString(error), ", ",
                  last_error_message());
   }
-  /// The tensor, null when there is none.
+  /// The tensor; null, and a failure in the report, if `made` is an error.
   TensorPtr check_made(const std::string& what, Result<TensorPtr> made) {
     return check_ok(what, made.error()) ? std::move(made).value() : nullptr;
   }
@@ -140,7 +141,7 @@ inline int64_t numel_of(const Dims& sizes) {
   return numel;
 }
 
-/// Whether two elements of a type are the same.
+/// Whether two elements of a type are equal.
 inline bool same_elements(ScalarType type, const unsigned char* a, const unsigned char* b,
                           Nans nans) {
   if (std::memcmp(a, b, elementSize(type)) == 0) return true;
@@ -156,8 +157,8 @@ inline bool same_elements(ScalarType type, const unsigned char* a, const unsigne
   return same(x.real(), y.real()) && same(x.imag(), y.imag());
 }
 
-/// A tensor's elements, in row-major order; false, with a failure in the report, when they cannot
-/// be read.
+/// Reads a tensor's elements in row-major order. Returns false, with a failure in the report, if
+/// they cannot be read.
 TENON_TEMPLATE_INLINE bool read_elements(Trial& trial, const std::string& what, const TensorArg& t,
                                          std::vector<unsigned char>& bytes) {
   const TensorPtr here =
@@ -214,7 +215,7 @@ inline constexpr ScalarType kTypeOfEachSize[] = {ScalarType::Byte, ScalarType::B
                                                  ScalarType::Float, ScalarType::Long,
                                                  ScalarType::ComplexDouble};
 
-/// A fixed sequence of numbers, by SplitMix64 (Steele, Lea, Flood 2014).
+/// A fixed sequence of numbers, made by SplitMix64 (Steele, Lea, Flood 2014).
 struct Dice {
   uint64_t state;
   int64_t between(int64_t low, int64_t high) {
@@ -232,14 +233,14 @@ struct Twin {
   explicit operator bool() const noexcept { return here != nullptr && there != nullptr; }
 };
 
-/// The twin of a host tensor.
+/// Makes the twin of a host tensor.
 TENON_TEMPLATE_INLINE Twin twin_of(Trial& trial, TensorPtr here) {
   if (here == nullptr) return {};
   TensorPtr there = trial.check_made("backend_copy", try_backend_copy(here, trial.backend()));
   return {std::move(here), std::move(there)};
 }
 
-/// Whole numbers of a few bits, which every type holds, others for each `seed`.
+/// Integers of a few bits, which every type can hold; each `seed` makes different ones.
 TENON_TEMPLATE_INLINE Twin random_twin(Trial& trial, const Dims& sizes, ScalarType type,
                                        uint64_t seed = 0) {
   const int64_t end = type == ScalarType::Bool ? 2 : 128;
@@ -247,14 +248,14 @@ TENON_TEMPLATE_INLINE Twin random_twin(Trial& trial, const Dims& sizes, ScalarTy
                                                                 Generator(seed), host_backend())));
 }
 
-/// Calls `action(tensor)` for both, and compares the results.
+/// Calls `action(tensor)` for both tensors of the twin, and compares the tensors afterwards.
 template <class Action>
 bool check_both(Trial& trial, const std::string& what, const Twin& twin, const Action& action) {
   if (!twin || !trial.check_ok(what + ", on the host", action(*twin.here))) return false;
   return trial.check_ok(what, action(*twin.there)) && trial.check_same(what, twin.there, twin.here);
 }
 
-/// flip(); in ATen mode, which has no negative strides, the view unreversed.
+/// flip(). ATen mode has no negative strides: there the view is not reversed.
 inline Tensor reversed(const TensorArg& t, const Dims& dims) {
   return detail::kHasOwnTensors ? flip(t, dims) : slice(t, 0, 0, INT64_MAX);
 }
@@ -290,13 +291,13 @@ inline constexpr NamedView kViews[] = {
 };
 // clang-format on
 
-/// Random strides for a view of given sizes into a row of elements.
+/// Random strides for a view of given sizes, whose elements are in a row of memory.
 struct RandomView {
   Dims sizes, strides;
   int64_t offset = 0;
-  int64_t extent = 1;  // the length of the row
+  int64_t extent = 1;  // the row's length in elements
 
-  /// `repeats`: dimensions may be broadcast. A destination's may not.
+  /// `repeats`: whether dimensions may have stride 0. A destination's must not.
   RandomView(Dice& dice, const Dims& view_sizes, bool repeats)
       : sizes(view_sizes), strides(view_sizes) {
     std::vector<size_t> order;
