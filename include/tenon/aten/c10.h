@@ -28,7 +28,7 @@ inline constexpr C10Device kC10Devices[] = {
     {DeviceType::CUDA, c10::DeviceType::CUDA},
     {DeviceType::OpenCL, c10::DeviceType::OPENCL},
     {DeviceType::Vulkan, c10::DeviceType::Vulkan},
-    {DeviceType::Metal, c10::DeviceType::MPS},  // as in libtorch's own DLPack exchange
+    {DeviceType::Metal, c10::DeviceType::MPS},  // libtorch's DLPack exchange maps it so too
     {DeviceType::Metal, c10::DeviceType::Metal},
     {DeviceType::ROCM, c10::DeviceType::HIP},
     {DeviceType::OneAPI, c10::DeviceType::XPU},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ArenaBackend: tensors in a buffer that the caller gives, without the heap.
+// ArenaBackend: tensors in a buffer of the caller, without the heap.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Hands out the caller's buffer from its beginning to its end. Tensors made in the arena keep
-/// their data and their metadata there, and need no heap. Borrowed tensors, views and handles that
-/// are made with the arena, or in its BackendScope, keep their metadata in the buffer too.
+/// Allocates from the caller's buffer, from its beginning to its end. Tensors made in the arena
+/// keep their data and their metadata there, and need no heap. Borrowed tensors, views and handles
+/// that are made with the arena, or in its BackendScope, keep their metadata in the buffer too.
 ///
-/// A released block is handed out again where it is large enough; released neighbours are merged.
-/// Make long-lived tensors first: short-lived ones between them leave gaps.
+/// A released block is used again for allocations that fit into it; adjacent released blocks are
+/// merged. Make long-lived tensors first: short-lived tensors between them leave gaps.
 ///
 /// Ownership: borrows the buffer, which must outlive the arena's tensors and the backends that wrap
 /// it: its first bytes hold the arena's state.
@@ -42,7 +42,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
 
   const char* name() const noexcept override { return "arena"; }
 
-  // Block sizes are rounded up to the alignment, so that blocks are adjacent and the last one is
+  // Block sizes are rounded up to the alignment, so that blocks are adjacent, and the last block is
   // found without a header. Rounding costs half an alignment per block on average; a header would
   // cost a whole alignment. AddressSanitizer's poison covers all free memory, and so the nodes of
   // the free list, which these functions use: hence TENON_USES_FREE_MEMORY.
@@ -132,7 +132,7 @@ class TENON_EXPORT ArenaBackend final : public HostMemoryBackend {
   }
   static constexpr size_t kStateSize = detail::align_up(sizeof(detail::BackendState));
 
-  /// Null when there is no room.
+  /// Where the arena's state goes in the buffer; null if the buffer has no room for it.
   static void* place_for_state(void* buffer, size_t nbytes) noexcept {
     static_assert(alignof(detail::BackendState) <= detail::kDataAlignment);
     char* const state = static_cast<char*>(detail::align_up(buffer));

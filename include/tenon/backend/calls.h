@@ -63,7 +63,7 @@ inline Error name_backend(Backend& backend, const char* operation, Error error) 
               *text == '\0' ? "" : ": ", text);
 }
 
-/// Calls a function, and turns what it throws into an error.
+/// Calls a function, and turns exceptions into errors.
 template <class Call>
 Error catch_errors(const Call& call) noexcept {
 #if TENON_HAS_EXCEPTIONS

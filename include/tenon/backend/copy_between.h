@@ -34,7 +34,8 @@ class HostBuffer {
 /// The piece size of copies from one backend to another through the host.
 inline constexpr size_t kTransferPiece = size_t{4} << 20;
 
-/// Copies bytes between two ranges that do not overlap; at least one is in a backend's memory.
+/// Copies bytes between two ranges that do not overlap. At least one range is in a backend's
+/// memory.
 TENON_TEMPLATE_INLINE Error copy_bytes_between(Backend* dst_backend, void* dst,
                                                Backend* src_backend, const void* src,
                                                size_t nbytes) noexcept {
@@ -93,7 +94,7 @@ class HostSide {
       there = std::exchange(plan.dst, here);
     }
     runs_.dst = buffer_.data();
-    runs_.src = static_cast<const char*>(there) + low;  // one run
+    runs_.src = static_cast<const char*>(there) + low;  // the whole range is one run
     runs_.unit = runs_.nbytes = static_cast<size_t>(whole);
     return is_source || whole > dense ? fetch() : Error::Ok;
   }
@@ -107,7 +108,7 @@ class HostSide {
     auto run = static_cast<int64_t>(runs_.unit);
     size_t outer = runs_.rank;  // dimensions around a run
     while (outer > 0 && runs_.dims[outer - 1].src_stride == run) run *= runs_.dims[--outer].size;
-    // A backend whose device is the CPU could not tell host memory from its own.
+    // A backend on the CPU could not tell host memory from memory of its own device.
     if (outer > 0 && !backend_->device().is_cpu()) {
       int64_t sizes[kMaxLongDims + 1];
       int64_t here[kMaxLongDims + 1];
@@ -265,7 +266,7 @@ struct CopyingState final : MemoryState<T> {
              const FillByHost& by_host) noexcept override {
     if (count == 0 || device.type() == DeviceType::Meta) return Error::Ok;
     const bool is_host_accessible = device.is_host_accessible() && !opaque;
-    // With copies of the lists: the backend's code may resize the tensor.
+    // Uses copies of the lists: the backend's code may resize the tensor.
     ViewWithLists lists{data, public_type(type), device, {count}, {1}};
     if (by_backend && layout.numel == count) {
       lists.sizes = layout.sizes();
@@ -314,9 +315,9 @@ TENON_TEMPLATE_INLINE Error copy_by_backend(const MemoryLocation& to, const Memo
   BackendState& state = *(to.backend != nullptr ? to : from).state;
   return state.copy(to, from, mode, cast);
 }
-/// Copies elements by the host or a backend, and broadcasts the source. Unchecked: host memory must
-/// not overlap, and the destination's elements must be distinct; copy_checked() checks that. `cast`
-/// may be null if the types are equal.
+/// Copies elements, on the host or by a backend, and broadcasts the source. Unchecked: host memory
+/// must not overlap, and the destination's elements must be distinct; copy_checked() checks that.
+/// `cast` may be null if the types are equal.
 TENON_TEMPLATE_INLINE Error copy(const MemoryLocation& to, const MemoryLocation& from,
                                  CastMode mode, CastFunction cast) noexcept {
   if (to.backend != nullptr || from.backend != nullptr) {

@@ -107,7 +107,7 @@ enum class BackendKind : uint8_t { Other, HostHeap, Expr, Cuda };
 struct MadeTensor {
   void* data;                 ///< element 0; null if there are no elements
   ScalarType type;            ///< the dtype
-  ArrayRef<int64_t> sizes;    ///< one for each dimension
+  ArrayRef<int64_t> sizes;    ///< one size for each dimension
   ArrayRef<int64_t> strides;  ///< in elements
   const char* function;       ///< the creator's name, "zeros"
 };
@@ -219,7 +219,8 @@ class TENON_EXPORT Backend {
   /// The backend that owns the memory: itself, or the innermost backend of a wrapper. tenon calls
   /// base()'s functions to copy and to fill. Never changes.
   virtual Backend& base() noexcept { return *this; }
-  /// This backend, or the one it wraps, as a DeviceBackend; null if neither is one.
+  /// This backend, or the backend that it wraps, as a DeviceBackend; null if neither is a
+  /// DeviceBackend.
   virtual DeviceBackend* as_device() noexcept { return nullptr; }
   /// The backend in whose memory this backend's tensors keep their metadata, so that they need no
   /// heap: this backend, or one that it wraps. Borrowed tensors and views that are made with this
@@ -247,7 +248,7 @@ class TENON_EXPORT Backend {
   template <class T = void>
   Backend(void* place, bool one_thread) noexcept
       : Backend(detail::make_state<detail::CopyingState<T>>(place, one_thread)) {}
-  /// With a state from make_state(). If it is null, the backend cannot make tensors.
+  /// With a state from make_state(). If `state` is null, the backend cannot make tensors.
   explicit Backend(detail::BackendState* state) noexcept : state_(state) {
     if (state == nullptr) return;
     state->backend = this;
@@ -266,7 +267,7 @@ class TENON_EXPORT Backend {
 #endif
 
   detail::BackendState* state_ = nullptr;
-  Backend* next_ = nullptr;   // in the registry
+  Backend* next_ = nullptr;   // the registry's next backend
   Device registered_device_;  // stored: ~Backend() cannot call device()
   detail::BackendKind kind_ = {};
 };
@@ -333,8 +334,8 @@ inline Backend::~Backend() {
 
 /// A backend whose memory and streams other libraries share, such as CUDA's.
 ///
-/// A stream is named by a number, as in DLPack and in CUDA's array interface: 1 for CUDA's legacy
-/// default stream, 2 for its per-thread one, any other for a handle.
+/// A stream is named by a number, as in DLPack and in CUDA's array interface: 1 is CUDA's legacy
+/// default stream, 2 its per-thread default stream, any other number a handle.
 /// Errors, threads: as Backend's.
 class TENON_EXPORT DeviceBackend : public Backend {
  public:

@@ -27,8 +27,8 @@ static_assert(sizeof(BlockHeader) == 2 * sizeof(void*) &&
 void release_metadata(void* p) noexcept;
 
 /// The start of a tensor's block: room for the Tensor of its first TensorPtr, so that both take one
-/// allocation. The TensorImpl follows, in its shared_ptr's node. The one that is destroyed last
-/// frees the block: the Tensor outlives the TensorImpl if another tensor was assigned to it.
+/// allocation. The TensorImpl follows, in its shared_ptr's node. Whichever is destroyed last frees
+/// the block: the Tensor outlives the TensorImpl if another tensor was assigned to it.
 struct alignas(kMetadataHeader) Seat {
   AtomicCount holders{kNode};
   uintptr_t handle_origin;

@@ -44,8 +44,9 @@ class TENON_EXPORT PmrBackend final : public HostMemoryBackend {
   // a block of 80 bytes, which would not be aligned.
   void* allocate(size_t nbytes, size_t alignment) noexcept override {
     if (alignment > detail::kDataAlignment || nbytes > kLargest) {
-      static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend gives up to ", kLargest,
-                                     " bytes, at multiples of up to ", detail::kDataAlignment));
+      static_cast<void>(detail::fail(Error::OutOfMemory, "a PmrBackend allocates at most ",
+                                     kLargest, " bytes, at multiples of at most ",
+                                     detail::kDataAlignment));
       return nullptr;
     }
     void* p = nullptr;

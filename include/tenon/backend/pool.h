@@ -50,9 +50,9 @@ struct PoolStatistics {
 
 /// Keeps released blocks, and reuses them for allocations of about their size.
 ///
-/// Sizes are rounded up to a power of two or one of three steps between two, which adds less than a
-/// quarter; the least is 64 bytes. When the backend is out of memory, the pool releases its kept
-/// blocks and retries once.
+/// Sizes are rounded up to a power of two, or to one of three steps between two powers, which adds
+/// less than a quarter; the smallest block has 64 bytes. When the backend is out of memory, the
+/// pool releases its kept blocks and retries once.
 ///
 /// Ownership: borrows the backend, which must outlive the pool. The pool's destructor returns all
 /// kept blocks to the backend.

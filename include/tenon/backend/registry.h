@@ -30,7 +30,7 @@ inline Backend* find_backend(Device device) noexcept {
   const LockGuard<SpinLock> guard(registry.lock);
   return find_locked(registry, device);
 }
-/// False if the device already has a backend.
+/// Returns false if the device already has a registered backend.
 inline bool add_to_registry(Backend& backend, Device device) noexcept {
   BackendRegistry& registry = backend_registry();
   const LockGuard<SpinLock> guard(registry.lock);
@@ -123,7 +123,8 @@ inline Backend& default_backend() noexcept {
 /// heap, is kept there too; the metadata of imports and exports never is.
 /// Ownership: borrows the backend, which must outlive the scope and everything in its memory.
 /// Scopes end in the reverse order of their beginnings, on the same thread.
-/// Threads: tensors made in an arena's scope, borrowed ones too, belong to the arena's thread.
+/// Threads: tensors that are made in an arena's scope, borrowed tensors too, belong to the arena's
+/// thread.
 class BackendScope {
  public:
   /// Makes `backend` this thread's default.

@@ -68,9 +68,9 @@ struct BackendState {
   Device device;
   Backend* base = nullptr;                   // cached: Backend::base() may drop tensors
   BackendState* metadata_backend = nullptr;  // the state of metadata_backend()
-  BackendState* inner = nullptr;             // of the backend that this one wraps
+  BackendState* inner = nullptr;             // the state of the backend that this one wraps
   AtomicCount wrappers;                      // backends that wrap this one
-  char name[28] = {};                        // of a backend that is gone
+  char name[28] = {};                        // the backend's name, after the backend is gone
 
   void add() noexcept { one_thread ? static_cast<void>(++plain_users) : users.add(); }
   int32_t remove() noexcept { return one_thread ? --plain_users : users.remove(); }

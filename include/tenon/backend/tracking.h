@@ -52,7 +52,7 @@ struct TrackingLink {
   const char* file;
   int line;
   bool refuses;       // whether it refuses allocations
-  TagCounts* counts;  // of its tag
+  TagCounts* counts;  // the counts of its tag
   TrackingLink* outer;
 };
 TENON_EXPORT inline TrackingLink*& innermost_tracking_link() noexcept {
@@ -99,8 +99,8 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   /// Options: "max_events", how many allocations and deallocations the timeline takes, 1'000'000 by
   /// default, 0 for none; each allocation reserves room for its deallocation, and the timeline ends
   /// at the first allocation without room. "stack_depth", how many return addresses are recorded
-  /// for each allocation, from 0, the default, to 64: each takes microseconds. The innermost are in
-  /// tenon's functions: some 5 in an optimised program, 20 in one that is not.
+  /// for each allocation, from 0, the default, to 64; recording takes microseconds. The innermost
+  /// are in tenon's functions: some 5 in an optimised program, 20 in one that is not.
   /// Errors: InvalidArgument; NotSupported for a "stack_depth" if the system has no backtrace().
   Error init(const BackendOptions& options) override;
 
@@ -147,7 +147,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
  private:
   friend class TrackingScope;
   using Lock = std::lock_guard<std::mutex>;
-  static constexpr int kMaxDepth = 64;  // of stacks
+  static constexpr int kMaxDepth = 64;  // of recorded stacks
 
   template <class T>
   T read(const T& count) const noexcept {
@@ -180,12 +180,12 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   mutable std::mutex mutex_;
   // Guarded by the mutex. Pointers refer to elements of deques and of a set, which do not move
   // their elements as they grow.
-  TagCounts counts_;               // of all
-  uint64_t max_blocks_ = 500'000;  // on the timeline
+  TagCounts counts_;               // of all tags together
+  uint64_t max_blocks_ = 500'000;  // how many the timeline takes
   uint64_t on_timeline_ = 0;
   int64_t untracked_ = 0;
   int64_t dropped_ = 0;
-  uint64_t end_ = 0;  // of the timeline, once an event was dropped
+  uint64_t end_ = 0;  // when the timeline ended, after an event was dropped
   mutable uint64_t last_time_ = 0;
   std::set<std::string, std::less<>> literals_;
   std::deque<TagCounts> tags_;                                   // "" first

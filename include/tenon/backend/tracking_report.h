@@ -35,7 +35,7 @@ struct MemoryLeak {
   ScalarType type = ScalarType::Undefined;  ///< Undefined if the tensor is unknown
   Dims sizes;                               ///< of the block's tensor
   const char* function = "";                ///< the function that made the tensor, "zeros"
-  const char* tag = "";                     ///< of the innermost TrackingScope
+  const char* tag = "";                     ///< the tag of the innermost TrackingScope
   const char* file = nullptr;               ///< the file of that scope; null without a scope
   int line = 0;                             ///< in that file; 0 without a scope
   std::vector<void*> stack;  ///< return addresses, innermost first; empty without "stack_depth"
@@ -67,7 +67,7 @@ inline void uncount_block(TagCounts& counts, size_t nbytes) noexcept {
 
 /// A block, in use or not. Times are in nanoseconds since the tracker was made.
 struct TrackedBlock : MemoryLeak {
-  TagCounts* counts = nullptr;  // of its tag
+  TagCounts* counts = nullptr;  // the counts of its tag
   uint64_t born = 0;            // 0 if the block is not on the timeline
   uint64_t died = 0;            // 0 while the block is in use
 };
@@ -76,11 +76,11 @@ struct TrackedBlock : MemoryLeak {
 struct TrackingTimeline {
   std::vector<TrackedBlock> blocks;
   std::vector<TagCounts> tags;  // in the order of their first use, "" first
-  TagCounts counts;             // of all
+  TagCounts counts;             // of all tags together
   int64_t dropped = 0;          // events after the timeline ended
   uint64_t end = 0;             // time of the first dropped event
   uint64_t now = 0;
-  int64_t clock = 0;  // of std::chrono::steady_clock in nanoseconds, when the tracker was made
+  int64_t clock = 0;  // std::chrono::steady_clock when the tracker was made, in nanoseconds
   const char* backend = "";
 };
 
@@ -115,8 +115,8 @@ inline std::string block_text(const MemoryLeak& block) {
   return text + " (scope at " + file_name(block.file) + ":" + std::to_string(block.line) + ")";
 }
 
-/// The leaks in order; those with equal descriptions and stacks share one line. The stack follows,
-/// one address per line.
+/// The leaks in order; leaks with equal descriptions and stacks share one line. The stack follows
+/// the line, one address per line.
 inline std::string leaks_text(const std::vector<MemoryLeak>& leaks) {
   std::map<std::pair<std::string, std::vector<void*>>, uint64_t> counts;
   for (const MemoryLeak& leak : leaks) ++counts[{block_text(leak), leak.stack}];

@@ -74,7 +74,7 @@ class DataLoader {
     return Error::Ok;
   }
   [[nodiscard]] virtual Result<size_t> size() const = 0;
-  /// Not in ExecuTorch: the file, which tenon's runtimes open themselves; null if there is none.
+  /// Not in ExecuTorch: the file, which tenon's runtimes open themselves; null if there is no file.
   virtual const char* path() const noexcept { return nullptr; }
   /// Not in ExecuTorch: whether the file is to be mapped.
   virtual bool maps() const noexcept { return false; }
@@ -136,8 +136,8 @@ class FileDataLoader : public runtime::DataLoader {
     tenon::detail::InputFile file;
     ET_CHECK_OK_OR_RETURN_ERROR(open(file));
     TENON_DETAIL_ET_CHECK(offset <= file.size() && size <= file.size() - offset, InvalidArgument,
-                          "%s: %zu bytes at %zu, but the file has %" PRIu64, path(), size, offset,
-                          file.size());
+                          "%s: %zu bytes at %zu are beyond the file's %" PRIu64 " bytes", path(),
+                          size, offset, file.size());
     if (size == 0) return runtime::FreeableBuffer();
     const std::align_val_t alignment{alignment_};
     void* const data = ::operator new(size, alignment, std::nothrow);
@@ -204,7 +204,7 @@ class BufferDataLoader : public runtime::DataLoader {
   [[nodiscard]] runtime::Result<runtime::FreeableBuffer> load(
       size_t offset, size_t size, const SegmentInfo& = SegmentInfo()) const override {
     TENON_DETAIL_ET_CHECK(offset <= size_ && size <= size_ - offset, InvalidArgument,
-                          "%zu bytes at %zu of %zu", size, offset, size_);
+                          "%zu bytes at %zu are beyond the data's %zu bytes", size, offset, size_);
     return runtime::FreeableBuffer(static_cast<const uint8_t*>(data_) + offset, size, nullptr);
   }
   [[nodiscard]] runtime::Result<size_t> size() const override { return size_; }

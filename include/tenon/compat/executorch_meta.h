@@ -119,8 +119,8 @@ class MethodMeta {
   using Infos = std::vector<internal::ValueInfo>;
 
   static Result<Tag> tag(const Infos& infos, size_t index) {
-    TENON_DETAIL_ET_CHECK(index < infos.size(), InvalidArgument, "index %zu of %zu", index,
-                          infos.size());
+    TENON_DETAIL_ET_CHECK(index < infos.size(), InvalidArgument,
+                          "index %zu is out of range, expected below %zu", index, infos.size());
     return infos[index].tag;
   }
   static Result<TensorInfo> tensor(const Infos& infos, size_t index) {

@@ -289,8 +289,8 @@ class Module {
     ET_CHECK_OK_OR_RETURN_ERROR(load_method(name));
     const auto meta = model_->method_meta(name);
     TENON_DETAIL_ET_CHECK(!meta.ok() || !meta->knows_inputs || values.size() == meta->inputs.size(),
-                          InvalidArgument, "%zu inputs for %s, which has %zu", values.size(),
-                          name.c_str(), meta->inputs.size());
+                          InvalidArgument, "%zu inputs are given for %s, expected %zu",
+                          values.size(), name.c_str(), meta->inputs.size());
     ET_CHECK_OK_OR_RETURN_ERROR(report_inputs(model_->set_inputs(name, values), name, values));
     keep(name, values);
     return Error::Ok;
@@ -312,7 +312,7 @@ class Module {
     const auto meta = model_->method_meta(name);
     TENON_DETAIL_ET_CHECK(
         !meta.ok() || !meta->knows_outputs || values.size() == meta->outputs.size(),
-        InvalidArgument, "%zu outputs for %s, which has %zu", values.size(), name.c_str(),
+        InvalidArgument, "%zu outputs are given for %s, expected %zu", values.size(), name.c_str(),
         meta->outputs.size());
     for (size_t i = 0; i < values.size(); ++i) {
       ET_CHECK_OK_OR_RETURN_ERROR(set_output(name, values[i], i));

@@ -255,8 +255,8 @@ inline Error report(tenon::Error error) noexcept {
   }                                                              \
   auto var = std::move(*et_result_##var)
 
-/// A Result's value as an expression; returns the error, if there is one, from the enclosing
-/// function. Uses GCC's and Clang's statement expressions.
+/// An expression with a Result's value. If the Result is an error, returns that error from the
+/// enclosing function. Uses GCC's and Clang's statement expressions.
 #define ET_UNWRAP(...)                                                                \
   TENON_DETAIL_MAY_COUNT                                                              \
   TENON_DETAIL_ET_UNWRAP(TENON_DETAIL_NUMBERED(et_result_, __COUNTER__), __VA_ARGS__) \

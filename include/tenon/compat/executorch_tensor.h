@@ -77,7 +77,7 @@ struct Options {
 
   AnyPtr data;
   tenon::detail::CreateOptions opts;
-  // check_borrowed(), set if a device is given.
+  // Points to check_borrowed() if a device is given.
   tenon::Error (*check_borrowed)(const tenon::detail::TensorFields&) noexcept = nullptr;
   tenon::Deleter deleter;
   int deleters = 0;
@@ -98,7 +98,7 @@ inline aten::Tensor make(const char* function, const Dims& sizes, Dims dim_order
   tenon::detail::NewTensor new_tensor;
   auto error = options.deleters > 1
                    ? tenon::detail::fail(tenon::Error::InvalidArgument, options.deleters,
-                                         " deleters; memory is released once")
+                                         " deleters are given, expected at most one")
                    : tenon::detail::borrow_checked(options.data.data(), sizes, dim_order, strides,
                                                    options.opts, &options.deleter, new_tensor);
   if (error == tenon::Error::Ok && options.check_borrowed != nullptr) {
@@ -356,7 +356,7 @@ inline TensorPtr clone_tensor_ptr_to(const internal::Source& source, aten::Devic
   if (tensor != nullptr && tensor->defined() && sizes.error() == Error::Ok) {
     if (tensor->sizes() == sizes) return runtime::Error::Ok;
     if (tensor->sizes().size() != sizes.size()) {
-      error = tenon::detail::fail(Error::NotSupported, "sizes ", sizes, " are not of ",
+      error = tenon::detail::fail(Error::NotSupported, "sizes ", sizes, " do not have ",
                                   tensor->dim(), " dimensions");
       return runtime::internal::error_of(tenon::detail::add_context("resize_tensor_ptr", error));
     }

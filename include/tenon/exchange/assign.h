@@ -139,10 +139,10 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, const DataPtr
 /// A blob that overlaps the tensor's memory is copied through a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
 /// (other sizes; an element_size that is not the dtype's; null data; an invalid shape;
-/// a tensor whose elements may share memory; memory that is not on the blob's device, by
-/// DeviceBackend::check_memory()), InvalidType (an Undefined dtype; a cast that canCast() refuses,
-/// with CastMode::Checked), NotSupported (memory that the host cannot reach, on a device for which
-/// no backend is registered), OutOfMemory. After an error nothing has changed.
+/// a tensor whose elements may share memory; memory that is not on the blob's device, as
+/// DeviceBackend::check_memory() says), InvalidType (an Undefined dtype; a cast that canCast()
+/// refuses, with CastMode::Checked), NotSupported (memory that the host cannot reach, on a device
+/// for which no backend is registered), OutOfMemory. After an error nothing has changed.
 template <class = void>
 [[nodiscard]] Error assign(TensorArg out, const Blob& blob,
                            CastMode mode = CastMode::Checked) noexcept {

@@ -110,7 +110,7 @@ TENON_TEMPLATE_INLINE Error make_from_binary(const DataPtr& bytes, size_t count,
 /// placeholder; NotSupported for memory that the host cannot read; OutOfMemory (for a strided
 /// tensor with more dimensions than TENON_INLINE_DIMS); std::bad_alloc.
 /// The try_ form returns a Result.
-/// Cost: O(bytes); one allocation, the vector's.
+/// Cost: O(bytes); one allocation, for the vector.
 /// Source: Nx.to_binary, whose bytes are in the host's order.
 TENON_TEMPLATE_INLINE std::vector<uint8_t> to_binary(const ConstTensorArg& tensor,
                                                      int64_t limit = kAllElements) {

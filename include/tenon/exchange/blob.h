@@ -108,7 +108,7 @@ struct Blob {
   Dims byte_strides() const;
 
   /// Bytes from the lowest element to the end of the highest, gaps included; 0 without elements.
-  /// With negative strides they begin below `data`.
+  /// With negative strides the bytes begin below `data`.
   /// Errors: those of as_view().
   size_t nbytes() const;
 };
@@ -397,7 +397,7 @@ Out FromBlob<Out>::operator()(Blob blob, Owner owner, Options&&... options) cons
   return make_from_blob<Out>(function, blob, none_kept, owners, options...);
 }
 
-/// The view refers to the lists of `layout`.
+/// Checks that accessor() accepts the blob. The view refers to the lists of `layout`.
 template <class T, size_t N>
 Error check_blob_access(const Blob& blob, Layout& layout, TensorView& view) noexcept {
   TENON_TRY(make_blob_view(blob, layout, view));

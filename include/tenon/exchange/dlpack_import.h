@@ -42,10 +42,10 @@ DLPackContents read_import(const Managed& from) noexcept {
   return read;
 }
 
-/// How to import a struct. After it is made, only OutOfMemory can occur.
+/// How to import a struct. An import by a plan can only fail with OutOfMemory.
 struct DLPackPlan {
-  NewTensor new_tensor;    // describes the struct's memory, or is the tensor that was exported
-  bool is_export = false;  // whether it is the tensor that was exported
+  NewTensor new_tensor;    // describes the struct's memory, or is the exported tensor
+  bool is_export = false;  // whether `new_tensor` is the exported tensor
   bool must_copy = false;
   Backend* target = nullptr;  // the backend of a copy on another device
 };
@@ -208,7 +208,7 @@ struct FromDLPack {
   ///
   /// `copy`: true to copy, false to share or fail, none to copy only if necessary: if the data is
   /// misaligned for its elements, or is on another device than `device`.
-  /// `device`: the device that the data is to be on; none leaves it where it is.
+  /// `device`: the device that the data is to be on; `none` leaves the data where it is.
   /// Ownership: takes the struct, also on failure: its deleter runs once, after the last view of
   /// the memory is gone, or before this returns if the data was copied or the struct was refused.
   /// For a struct that this library exported, returns the exported tensor, so that later resizes
@@ -221,8 +221,8 @@ struct FromDLPack {
   /// offset from a handle (OpenCL, Vulkan, Metal, WebGPU) that is not a multiple of the element
   /// size; OutOfMemory. If the major version is not 1, only the struct's deleter is called.
   /// Threads: a struct that this library made may be imported while other threads read its tensor's
-  /// shape, but not while one resizes the tensor. Streams: nothing is synchronised. Give a producer
-  /// that asks for a stream DeviceBackend::stream_number(); for other producers call
+  /// shape, but not while a thread resizes the tensor. Streams: nothing is synchronised. Give a
+  /// producer that asks for a stream DeviceBackend::stream_number(); for other producers call
   /// order_after(their stream) first.
   /// Source: at::fromDLPackVersioned; the array API's from_dlpack.
   template <class Managed, IfManaged<Managed> = 0>

@@ -25,7 +25,7 @@ namespace dlpack {
 
 /// A version of DLPack's structs.
 struct DLPackVersion {
-  uint32_t major;  ///< of the layout: readers refuse another one
+  uint32_t major;  ///< changes with the layout: readers refuse others
   uint32_t minor;  ///< grows with additions, which readers may ignore
 };
 
@@ -41,7 +41,7 @@ struct DLDevice {
 /// DLPack's dtype.
 struct DLDataType {
   uint8_t code;    ///< a DLDataTypeCode, as a number
-  uint8_t bits;    ///< of one lane
+  uint8_t bits;    ///< bits of one lane
   uint16_t lanes;  ///< 1, unless elements are vectors
 };
 
@@ -68,7 +68,7 @@ struct DLTensor {
   void* data;        ///< null if there are no elements; a handle on OpenCL, Vulkan, Metal, WebGPU
   DLDevice device;   ///< where the memory is
   int32_t ndim;      ///< how many dimensions
-  DLDataType dtype;  ///< of the elements
+  DLDataType dtype;  ///< the elements' type
   int64_t* shape;    ///< `ndim` sizes in elements; may be null for ndim 0
   int64_t* strides;  ///< in elements; before 1.2, null for row-major
   uint64_t byte_offset;  ///< from `data` to element 0

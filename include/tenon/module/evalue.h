@@ -24,7 +24,7 @@ template <class T>
 struct ValueList : ListHead {
   std::unique_ptr<T[]> elements;
 };
-/// A text; `view` makes it a list of one text too.
+/// A text; with `view` it can be read as a list of one text.
 struct TextValue : ValueList<char> {
   std::string_view view;
 };
@@ -144,7 +144,7 @@ class EValue {
   ArrayRef<double> toDoubleList() const TENON_LIFETIMEBOUND { return get<ValueKind::DoubleList>(); }
   ArrayRef<bool> toBoolList() const TENON_LIFETIMEBOUND { return get<ValueKind::BoolList>(); }
   ///@}
-  /// The texts of a StringList, or a String as a list of one. Each text is zero-terminated.
+  /// The texts of a StringList, or a String as a list of one text. Each text is zero-terminated.
   ArrayRef<std::string_view> toStringList() const TENON_LIFETIMEBOUND {
     return get<ValueKind::StringList>();
   }

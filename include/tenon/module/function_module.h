@@ -295,7 +295,8 @@ class TENON_EXPORT FunctionModule final : public Module {
   Error check_name(const detail::Text& text) const noexcept {
     const char* const name = text.c_str();
     if (!detail::is_name(text, name)) {
-      return detail::fail(Error::InvalidArgument, "the name \"", name, "\" goes on after a zero");
+      return detail::fail(Error::InvalidArgument, "the name \"", name,
+                          "\" has a null character inside");
     }
     for (const auto& other : functions_) {
       if (detail::is_name(other->name, name)) {

@@ -20,7 +20,7 @@ inline bool is_name(std::string_view text, const char* name) noexcept {
   return i == text.size() && name[i] == '\0';
 }
 
-/// A name: up to 47 characters inline, longer ones in a heap block. Unlike std::string it never
+/// A name: up to 47 characters inline, a longer name in a heap block. Unlike std::string it never
 /// throws: if memory runs out it is empty, and error() says so.
 class Text {
  public:
@@ -53,7 +53,7 @@ class Text {
   friend void append(Message& out, const Text& text) noexcept { out.put(text.c_str()); }
 
  private:
-  InlineArray<char, 48, kAnyLength> chars_;  // with a zero at the end
+  InlineArray<char, 48, kAnyLength> chars_;  // ends with a zero
 };
 
 /// The names of a tensor's dimensions; "" for a dimension without a name. A name ends at its first

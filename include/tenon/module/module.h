@@ -13,11 +13,11 @@ TENON_BEGIN_NAMESPACE
 /// The module checks inputs by their specs before the runtime gets them, and passes them without a
 /// copy. It copies only a tensor whose strides are not the spec's, if the spec has copies_strides.
 /// Undefined tensors, meta tensors and placeholders are refused, in lists too. Inputs set by
-/// set_input() stay until they are replaced. A run uses them where the call passes None or fewer
-/// inputs. An output set by set_output() stays too: the runtime writes to the set tensor, or the
-/// module copies the runtime's result there. The set tensor may alias an input or another output,
-/// as recurrent state does: results are the same as without aliases. Elements that two outputs
-/// share get the last output's values.
+/// set_input() stay until they are replaced. A run uses them in place of None and of inputs that
+/// the call does not pass. An output set by set_output() stays too: the runtime writes to the set
+/// tensor, or the module copies the runtime's result there. The set tensor may alias an input or
+/// another output, as recurrent state does: results are the same as without aliases. Elements that
+/// two outputs share get the last output's values.
 ///
 /// Ownership: shares the set tensors, and the last outputs until the method's next run.
 /// Errors of every function: InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
@@ -75,7 +75,7 @@ class TENON_EXPORT Module {
     return set_input("forward", value, index);
   }
   [[nodiscard]] Error set_input(std::string_view method, const EValue& value, size_t index = 0) {
-    const EValue held = value;  // as in set_output()
+    const EValue held = value;  // for the reason given in set_output()
     return change("set_input", method, [&](Method& m) { return m.put_inputs({&held, 1}, index); });
   }
   template <class TextNeedsEValueNumberNeedsIndex,

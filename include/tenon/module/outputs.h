@@ -86,7 +86,7 @@ TENON_TEMPLATE_INLINE Error check_delivery(const EValue& from, const Tensor& to)
                              (target.dynamism == TensorShapeDynamism::DYNAMIC_BOUND &&
                               source.layout.numel > target.capacity);
   if (can_never_fit && source.layout.sizes() != target.layout.sizes()) {
-    return resize_like(source, to);  // for its error text
+    return resize_like(source, to);  // always fails: sets the error text
   }
   return Error::Ok;
 }
@@ -201,7 +201,8 @@ class Outputs {
   /// tensor, or has another dtype), or with an error of resize_tensor() or copy_().
   Error put(size_t i, EValue value) noexcept {
     if (i >= values_.size()) {
-      return detail::fail(Error::OutOfBounds, "output ", i, " of ", values_.size());
+      return detail::fail(Error::OutOfBounds, "output ", i, " is out of range, expected below ",
+                          values_.size());
     }
     values_[i] = std::move(value);
     return Error::Ok;

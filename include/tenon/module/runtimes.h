@@ -104,8 +104,8 @@ inline bool register_runtime(std::string suffix, ModuleMaker make) noexcept {
   });
   return detail::add_context_if("register_runtime", error) == Error::Ok;
 }
-/// Registers a class of modules that has a constructor from a path, and perhaps one from a
-/// program's bytes: `register_runtime<OnnxModule>(".onnx")`. Modules that need data files are
+/// Registers a class of modules that has a constructor from a path, and perhaps a constructor from
+/// a program's bytes: `register_runtime<OnnxModule>(".onnx")`. Modules that need data files are
 /// registered with a maker.
 template <class M>
 bool register_runtime(std::string suffix) noexcept {

@@ -54,10 +54,11 @@ template <class = void>
 Error check_supported(const ValueSpec& spec, const EValue& value) noexcept;
 }  // namespace detail
 
-/// Requirements on an input or an output: a tensor by a spec, any tensor, or another kind of value.
+/// Requirements on an input or an output: a tensor that meets a spec, any tensor, or another kind
+/// of value.
 struct ValueSpec {
   ValueSpec() noexcept = default;
-  /// A tensor by a spec.
+  /// A tensor that meets a spec.
   ValueSpec(TensorSpec spec) noexcept : tensor(std::move(spec)), is_described(true) {}
   ValueSpec(detail::Text name, TensorSpec spec) noexcept : ValueSpec(std::move(spec)) {
     tensor.name = std::move(name);
@@ -214,7 +215,7 @@ inline Error check_spec(const TensorSpec& spec) noexcept {
   return has_layout(spec) ? check_spec_layout(spec) : Error::Ok;
 }
 
-/// The size of dimension d if the spec has one, else its maximum; -1 for any size.
+/// The spec's size of dimension d; if that is open, its maximum; -1 for any size.
 inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }

@@ -77,10 +77,10 @@ TEST_CASE("pmr: what it cannot give is refused without asking the resource") {
   Recorder recorder;
   PmrBackend backend(&recorder);
   CHECK(backend.allocate(100, 128) == nullptr);
-  CHECK(contains(last_error_message(), "at multiples of up to 64"));
+  CHECK(contains(last_error_message(), "at multiples of at most 64"));
   CHECK(backend.allocate(SIZE_MAX, 64) == nullptr);
   CHECK(contains(last_error_message(),
-                 "a PmrBackend gives up to " + std::to_string(PTRDIFF_MAX).substr(0, 7)));
+                 "a PmrBackend allocates at most " + std::to_string(PTRDIFF_MAX).substr(0, 7)));
   CHECK(recorder.allocations == 0);
 }
 

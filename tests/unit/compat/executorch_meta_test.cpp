@@ -108,8 +108,8 @@ TEST_CASE("executorch: MethodMeta tells kinds, and refuses indices out of range"
     CHECK(meta.output_tensor_meta(0).error() == Error::InvalidArgument);
     CHECK(meta.input_tensor_meta(2).error() == Error::InvalidArgument);
   });
-  CHECK(contains(log, "index 12 of 12\n"));
-  CHECK(contains(log, "index 0 of 0\n"));
+  CHECK(contains(log, "index 12 is out of range, expected below 12\n"));
+  CHECK(contains(log, "index 0 is out of range, expected below 0\n"));
   CHECK(contains(log, "value 2 is Int, not a tensor\n"));
 
   CHECK(meta.num_memory_planned_buffers() == 0);

@@ -213,15 +213,15 @@ TEST_CASE("executorch: a Module's errors are ExecuTorch's codes, and tenon's tex
        [&] {
          return module.set_inputs({pair, pair, pair});
        },
-       Error::InvalidArgument, "3 inputs for forward, which has 2"},
+       Error::InvalidArgument, "3 inputs are given for forward, expected 2"},
       {"fewer set_inputs", [&] { return module.set_inputs({pair}); }, Error::InvalidArgument,
-       "1 inputs for forward, which has 2"},
+       "1 inputs are given for forward, expected 2"},
       {"set_output's index", [&] { return module.set_output(pair, 2); }, Error::InvalidArgument,
        "set_output: output 2"},
       {"set_output's kind", [&] { return module.set_output(5, 0); }, Error::InvalidArgument,
        "output 0 of forward is no"},
       {"set_outputs' count", [&] { return module.set_outputs({pair}); }, Error::InvalidArgument,
-       "1 outputs for forward, which has 2"},
+       "1 outputs are given for forward, expected 2"},
       {"get_output's index", [&] { return module.get_output(2).error(); }, Error::InvalidArgument,
        "get_output: output 2"},
       {"before a run", [&] { return module.get_outputs("twice").error(); }, Error::InvalidState,

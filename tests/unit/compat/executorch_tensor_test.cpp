@@ -18,7 +18,7 @@ TEST_CASE("executorch: a STATIC tensor keeps its sizes, any its number of dimens
   CHECK(resize_tensor_ptr(fixed, {2, 3}) == Error::Ok);
   CHECK(resize_tensor_ptr(fixed, {3, 2}) == Error::NotSupported);
   auto tensor = make_tensor_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
-  CHECK_RETURNS(Error::NotSupported, "resize_tensor_ptr: sizes {6} are not of 2 dimensions",
+  CHECK_RETURNS(Error::NotSupported, "resize_tensor_ptr: sizes {6} do not have 2 dimensions",
                 resize_tensor_ptr(tensor, {6}));
   CHECK(tensor->dim() == 2);
 }

@@ -104,7 +104,7 @@ TEST_CASE("Outputs: what is put is the output itself, or copied to what was set,
   REQUIRE(deliver(outputs, {Tensor(), *tensor}, {5, tensor}) == Error::Ok);
   CHECK(first.toInt() == 5);
   CHECK(values(*tensor) == Floats{1, 2, 3});
-  RETURNS(OutOfBounds, "output 2 of 2", outputs.put(2, 5));
+  RETURNS(OutOfBounds, "output 2 is out of range, expected below 2", outputs.put(2, 5));
 }
 
 TEST_CASE("Outputs: one that does not fit is an error, found before any other is delivered") {

@@ -23,7 +23,7 @@ struct CudaRows {
   size_t height;  // rows from slice to slice
 };
 
-/// A copy by one call: a block, rows, or slices of rows.
+/// A copy that one call makes: a block, rows, or slices of rows.
 struct CudaBox {
   cudaExtent extent;  // bytes, rows, slices
   CudaRows dst;

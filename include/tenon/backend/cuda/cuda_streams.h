@@ -56,8 +56,8 @@ class TENON_EXPORT StreamScope {
 
 namespace detail {
 
-/// The backend's own stream, and the streams of scopes. Streams that are passed belong to the same
-/// device, or to the CudaStreams that is passed with them.
+/// The backend's own stream, and the streams of scopes. Stream arguments are streams of this
+/// device, or of the CudaStreams that is passed along.
 class CudaStreams {
  public:
   explicit CudaStreams(int device) noexcept : device_(device) {}
@@ -70,7 +70,7 @@ class CudaStreams {
     if (is_made_) releases.destroy(own_, &cudaStreamDestroy, "cudaStreamDestroy");
   }
 
-  /// Borrows a stream, or makes one if `stream` is null.
+  /// Borrows `stream`, or makes a new stream if `stream` is null.
   Error open(cudaStream_t stream) noexcept {
     is_made_ = stream == nullptr;
     own_ = stream;
@@ -212,7 +212,7 @@ class CudaStreams {
     scopes_.set(&scope);
     return Error::Ok;
   }
-  /// The thread's current scope is already the enclosing one.
+  /// Called after the enclosing scope has become the thread's current scope.
   void end(StreamScope& scope) noexcept {
     const LastError text = last_error();
     if (order_end(scope) != Error::Ok) static_cast<void>(wait(scope.stream_));
@@ -291,7 +291,7 @@ class CudaStreams {
     return call(stream, "the stream is not one of this device: cudaEventRecord",
                 [&] { return cudaEventRecord(event_, stream); });
   }
-  /// Makes a stream of `other` wait for one of this device.
+  /// Makes the stream `to`, of `other`, wait for the stream `from`, of this device.
   Error order(cudaStream_t from, cudaStream_t to, const CudaStreams& other) noexcept {
     if (from == to && device_ == other.device_) return Error::Ok;
     const Lock lock(event_mutex_);  // until the wait for the recorded event is enqueued

@@ -92,7 +92,7 @@ class CudaMemory {
     release(p);
   }
 
-  /// Frees the blocks that were released during a capture, if it has ended.
+  /// Frees the blocks that were released during a capture, if the capture has ended.
   void free_kept() noexcept {
     if (!has_kept_.get() || streams_.is_any_captured()) return;
     std::vector<void*> blocks;
@@ -145,7 +145,7 @@ class CudaMemory {
     return nullptr;
   }
 
-  /// Frees memory where deallocate()'s one call is not enough.
+  /// Frees memory if cudaFreeAsync alone is not enough.
   TENON_COLD void release(void* p) noexcept {
     free_kept();
     if (!keep(p)) free(p);

@@ -36,7 +36,7 @@ struct alignas(16) Packed {
 /// The real type that numbers are cast to.
 struct CastTarget {
   ScalarType type;
-  int size;  ///< of an element in bytes
+  int size;  ///< bytes of an element
   bool is_integer;
   bool saturates;
   CastLimits limits;

@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Divides numbers below 2^31 by a fixed one with a product and a shift: devices have no
+/// Divides numbers below 2^31 by a fixed number, with a product and a shift: devices have no
 /// instruction that divides integers.
 /// Source: Granlund, Montgomery, "Division by Invariant Integers using Multiplication" (1994).
 struct ShortDivisor {

@@ -110,7 +110,7 @@ struct CastElements : Copied {
 /// Writes an element, or sixteen bytes of elements, in units of memory.
 template <int kBytes>
 struct FillUnits : Written {
-  int64_t nbytes;  ///< that one thread writes
+  int64_t nbytes;  ///< how many one thread writes
   alignas(16) unsigned char pattern[16];
 
   FillUnits(const Offsets<1>& offsets, void* out, int64_t place, const void* element,

@@ -240,7 +240,7 @@ TENON_TEMPLATE_INLINE Twin twin_of(Trial& trial, TensorPtr here) {
   return {std::move(here), std::move(there)};
 }
 
-/// Integers of a few bits, which every type can hold; each `seed` makes different ones.
+/// Integers of a few bits, which every type can hold. Each `seed` makes other integers.
 TENON_TEMPLATE_INLINE Twin random_twin(Trial& trial, const Dims& sizes, ScalarType type,
                                        uint64_t seed = 0) {
   const int64_t end = type == ScalarType::Bool ? 2 : 128;
