@@ -19,11 +19,11 @@ TENON_BEGIN_NAMESPACE
 /// The memory of a CUDA device. Work goes to the backend's own stream, or to the stream of the
 /// thread's innermost StreamScope.
 ///
-/// A copy to the host waits until it is done. A copy from pageable memory waits until CUDA has read
-/// that memory; a copy from pinned or managed memory waits until the stream has done the copy.
-/// synchronize() waits, and so do allocations and releases with CudaAllocator::Malloc. Everything
-/// else is enqueued without waiting: copies within and between devices, fills, allocations and
-/// releases from the pool, and the ordering of streams.
+/// A copy to the host waits until the copy is done. A copy from pageable memory waits until CUDA
+/// has read that memory; a copy from pinned or managed memory waits until the stream has done the
+/// copy. synchronize() waits, and so do allocations and releases with CudaAllocator::Malloc.
+/// Everything else is enqueued without waiting: copies within and between devices, fills,
+/// allocations and releases from the pool, and the ordering of streams.
 ///
 /// While a graph is captured, waiting calls, copies from the host and pool allocations are errors;
 /// everything else may be captured. Blocks that any thread releases during a capture are freed by

@@ -70,8 +70,8 @@ inline Backend* null_if_heap(Backend* backend) noexcept {
 }  // namespace detail
 
 /// Registers a backend for its device. Creators that are given the device allocate with the
-/// backend, and tensors over foreign memory there (pointers, blobs) are copied by it. Tensors that
-/// a backend allocated refer to it without registration.
+/// backend. The backend also copies tensors over foreign memory on the device (pointers, blobs).
+/// Tensors that a backend allocated refer to it without registration.
 ///
 /// A program and its shared libraries have one registry. The CPU's backend is always registered and
 /// cannot be replaced.

@@ -22,7 +22,7 @@ TENON_BEGIN_NAMESPACE
 struct Blob {
   /// Element 0, on any device. Null if there are no elements, and for a placeholder.
   void* data = nullptr;
-  Dims sizes = {};  ///< one for each dimension
+  Dims sizes = {};  ///< one size for each dimension
   /// In elements; any values. Empty for contiguous memory.
   detail::StridesArg strides = {};
   /// Must be set: functions refuse Undefined.
@@ -32,7 +32,7 @@ struct Blob {
   size_t element_size = 0;
   bool readonly = false;  ///< whether it must not be written
   std::shared_ptr<const void> owner =
-      nullptr;  ///< keeps the memory alive; if null, the caller does
+      nullptr;  ///< keeps the memory alive; null: the caller keeps it
 
   /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. The blob is
   /// read-only if the pointer is to const. Empty strides mean contiguous memory.

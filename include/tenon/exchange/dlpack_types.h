@@ -298,7 +298,7 @@ TENON_TEMPLATE_INLINE PackedType packed_from_dlpack(DLDataType type) noexcept {
   return PackedType::Undefined;
 }
 
-/// Whether DLPack has the device type; Expr and Meta are tenon's.
+/// Whether DLPack has the device type: it does not have tenon's Expr and Meta.
 inline bool is_dlpack_device(int32_t type) noexcept {
   return type <= kLastNumber && *name_of(static_cast<DeviceType>(type)) != '\0';
 }

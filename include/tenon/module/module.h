@@ -20,11 +20,11 @@ TENON_BEGIN_NAMESPACE
 /// two outputs share get the last output's values.
 ///
 /// Ownership: shares the set tensors, and the last outputs until the method's next run.
-/// Errors of every function: InvalidArgument, InvalidType and InvalidState as ValueSpec::check()
-/// ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound for an unknown
-/// method; OutOfBounds for an unknown input or output; InvalidState to run or describe a method
-/// during its own run; the runtime's errors. After an error, set inputs and outputs stay set; the
-/// last run's outputs are gone if the new run had begun.
+/// Errors: every function returns InvalidArgument, InvalidType and InvalidState as
+/// ValueSpec::check() ("forward: input 0 (image): dimension 1 (rows) is 9, expected 8"); NotFound
+/// for an unknown method; OutOfBounds for an unknown input or output; InvalidState to run or
+/// describe a method during its own run; the runtime's errors. After an error, set inputs and
+/// outputs stay set; the last run's outputs are gone if the new run had begun.
 /// Threads: a module is used on one thread at a time; different modules may be used on different
 /// threads.
 /// Source: executorch::extension::Module.

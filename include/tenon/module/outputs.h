@@ -238,9 +238,9 @@ class Outputs {
     for (EValue& value : values_) value = EValue();
   }
 
-  /// Makes output i a tensor to write to, by its spec: with the maximum sizes, in `dim_order` (`{}`
-  /// is row-major), DYNAMIC_BOUND if sizes may vary, else STATIC. Makes output i None if the spec
-  /// leaves too much open, or is for another device than that of the memory.
+  /// Makes output i a tensor to write to, as its spec says: with the maximum sizes, in `dim_order`
+  /// (`{}` is row-major), DYNAMIC_BOUND if sizes may vary, else STATIC. Makes output i None if the
+  /// spec leaves too much open, or is for another device than that of the memory.
   /// Errors: OutOfMemory, InvalidArgument (sizes that overflow).
   template <class = void>  // compiled only if used, like copy_()
   Error make(size_t i, const ValueSpec& spec, ArrayRef<DimOrderType> dim_order = {}) noexcept {

@@ -32,9 +32,9 @@ TENON_EXPORT inline StreamScope*& current_stream_scope() noexcept {
 /// is captured becomes a branch of that stream's graph.
 /// Ownership: borrows the backend and the stream, which must outlive the scope. Scopes end in the
 /// reverse order of their beginnings, on the same thread.
-/// Errors of the constructor: InvalidArgument for cudaStreamPerThread, which is another stream in
-/// each thread, and for a stream of another device; and CUDA's. If the scope's end cannot order the
-/// streams, it waits for `stream`.
+/// Errors: the constructor raises InvalidArgument for cudaStreamPerThread, which is another stream
+/// in each thread, and for a stream of another device; and CUDA's errors. If the scope's end cannot
+/// order the streams, it waits for `stream`.
 /// Threads: each thread has its own scopes.
 /// Source: c10::cuda::CUDAStreamGuard.
 class TENON_EXPORT StreamScope {
