@@ -76,7 +76,7 @@ Error catch_errors(const Call& call) noexcept {
   } catch (const std::exception& e) {
     return fail(Error::Internal, e.what());
   } catch (...) {
-    return fail(Error::Internal, "it threw something that is no std::exception");
+    return fail(Error::Internal, "it threw something that is not a std::exception");
   }
 #else
   return call();

@@ -39,7 +39,7 @@ TEST_CASE(
       {[]() -> Error { throw std::runtime_error("no such kernel"); }, Error::Internal,
        ": no such kernel"},
       {[]() -> Error { throw 5; }, Error::Internal,
-       ": it threw something that is no std::exception"},
+       ": it threw something that is not a std::exception"},
       {[] { return Error::NotSupported; }, Error::NotSupported, ""},
   };
   MinimalBackend backend("gpu");

@@ -96,7 +96,7 @@ TEST_CASE("pmr: what the resource throws becomes a refusal with its text") {
   };
   check("bad_alloc", [] { throw std::bad_alloc(); });
   check("the quota is used up", [] { throw std::runtime_error("the quota is used up"); });
-  check("something that is no std::exception", [] { throw 7; });
+  check("something that is not a std::exception", [] { throw 7; });
   CHECK(backend.live_blocks() == 0);
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("runtimes: what a maker throws or reports is the error, and nothing el
   static_cast<void>(set_error(Error::AccessFailed, "an older one"));
   RETURNS(Internal, "open_module: it broke", open_module("x.b").error());
   which = 1;
-  RETURNS(Internal, "open_module: it threw something that is no std::exception",
+  RETURNS(Internal, "open_module: it threw something that is not a std::exception",
           open_module("x.b").error());
   which = 2;
   RETURNS(InvalidArgument, "open_module: zeros: size -1 of dimension 0 is negative",
