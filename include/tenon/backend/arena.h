@@ -14,7 +14,7 @@ TENON_BEGIN_NAMESPACE
 /// keep their data and their metadata there, and need no heap. Borrowed tensors, views and handles
 /// that are made with the arena, or in its BackendScope, keep their metadata in the buffer too.
 ///
-/// A released block is used again for allocations that fit into it; adjacent released blocks are
+/// A released block is used for later allocations that fit into it; adjacent released blocks are
 /// merged. Make long-lived tensors first: short-lived tensors between them leave gaps.
 ///
 /// Ownership: borrows the buffer, which must outlive the arena's tensors and the backends that wrap

@@ -243,8 +243,8 @@ class TENON_EXPORT Backend {
   template <class T = void>
   Backend() noexcept : Backend(detail::make_state<detail::CopyingState<T>>()) {}
   /// Without the heap: `place` is memory for a detail::BackendState, and outlives the backend's
-  /// tensors and wrappers. If it is null, the backend cannot make tensors. If `one_thread` is true,
-  /// all tensors of the backend must be made, used and dropped on one thread at a time.
+  /// tensors and wrappers. If `place` is null, the backend cannot make tensors. If `one_thread` is
+  /// true, all tensors of the backend must be made, used and dropped on one thread at a time.
   template <class T = void>
   Backend(void* place, bool one_thread) noexcept
       : Backend(detail::make_state<detail::CopyingState<T>>(place, one_thread)) {}

@@ -137,7 +137,7 @@ class TENON_EXPORT PoolBackend final : public WrapperBackend {
   }
 
   /// Sets the limit of the cache.
-  /// Options: "max_cached_bytes", at least 0. If a released block would exceed it, the block is
+  /// Options: "max_cached_bytes", at least 0. A released block that would exceed the limit is
   /// returned to the backend at once.
   /// Errors: InvalidArgument for another name or value; nothing is changed.
   Error init(const BackendOptions& options) override {

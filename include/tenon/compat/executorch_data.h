@@ -117,7 +117,7 @@ namespace extension {
 inline namespace tenon_compat {
 
 /// Reads a file.
-/// Threads: several may call load() at once.
+/// Threads: several threads may call load() at once.
 class FileDataLoader : public runtime::DataLoader {
  public:
   /// Errors: AccessFailed; InvalidArgument for a null path, or an alignment that is not a power of

@@ -138,8 +138,8 @@ TENON_TEMPLATE_INLINE Error copy_to_bytes(const TensorArg& tensor, const DataPtr
 /// Ownership: borrows both for the length of the call. Accesses only their elements, not the gaps.
 /// A blob that overlaps the tensor's memory is copied through a temporary.
 /// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor), InvalidArgument
-/// (other sizes; an element_size that is not the dtype's; null data; an invalid shape;
-/// a tensor whose elements may share memory; memory that is not on the blob's device, as
+/// (other sizes; an element_size that is not the dtype's; null data; an invalid shape; a tensor
+/// whose elements may share memory; memory that is not on the blob's device, as
 /// DeviceBackend::check_memory() says), InvalidType (an Undefined dtype; a cast that canCast()
 /// refuses, with CastMode::Checked), NotSupported (memory that the host cannot reach, on a device
 /// for which no backend is registered), OutOfMemory. After an error nothing has changed.

@@ -30,13 +30,12 @@ struct Blob {
   Device device = {};  ///< where the memory is
   /// In bytes; must be that of the dtype. 0: not given.
   size_t element_size = 0;
-  bool readonly = false;  ///< whether it must not be written
-  std::shared_ptr<const void> owner =
-      nullptr;  ///< keeps the memory alive; null: the caller keeps it
+  bool readonly = false;                        ///< whether it must not be written
+  std::shared_ptr<const void> owner = nullptr;  ///< keeps the memory alive; null: the caller does
 
   /// A blob of host memory with the pointer's dtype, `Blob::of(data, {2, 3})`. The blob is
   /// read-only if the pointer is to const. Empty strides mean contiguous memory.
-  /// Ownership: `owner`, if given, keeps the memory alive.
+  /// Ownership: `owner`, if it is given, keeps the memory alive.
   template <class P, detail::IfPointer<P> = 0>
   static Blob of(P data, Dims sizes, detail::StridesArg strides = {},
                  std::shared_ptr<const void> owner = {}) noexcept {
@@ -335,8 +334,8 @@ Out to_blob(const char* function, const TensorArg& source) {
 ///
 /// Ownership: shares the memory, not the shape: the blob's owner keeps the memory alive after the
 /// tensor is gone, and while the owner lives the tensor cannot grow (InUse), as if a view shared
-/// its memory. For
-/// a tensor over a raw TensorImpl* the owner is null; the caller keeps the memory alive.
+/// its memory. For a tensor over a raw TensorImpl* the owner is null; the caller keeps the memory
+/// alive.
 /// from_blob() of this blob returns the tensor itself if it still matches the blob, else a view.
 /// Without RTTI, in ATen mode, and if from_blob() is given a backend or an owner, each round trip
 /// nests one more owner: do not repeat round trips in a loop.

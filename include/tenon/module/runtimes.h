@@ -79,7 +79,7 @@ inline Error find_maker(std::string_view path, std::shared_ptr<const ModuleMaker
 
 /// Registers the maker of modules for model files whose path ends in `suffix`: ".onnx", or a file's
 /// name. Case matters. The longest suffix of a path wins; "" matches any path. Replaces an earlier
-/// maker for the suffix; an empty `make` (`nullptr`) only removes it.
+/// maker for the suffix; an empty `make` (`nullptr`) only removes that maker.
 ///
 /// A program and its shared libraries have one registry if they share symbols (docs/threads.md says
 /// when). A library removes its makers before it is unloaded.

@@ -220,7 +220,7 @@ inline int64_t limit_of(const TensorSpec& spec, size_t d) noexcept {
   return spec.sizes[d] >= 0 || spec.max_sizes.empty() ? spec.sizes[d] : spec.max_sizes[d];
 }
 
-/// Whether any dimension may have any size.
+/// Whether some dimension may have any size.
 inline bool is_open(const TensorSpec& spec) noexcept {
   for (size_t d = 0; d < spec.sizes.size(); ++d) {
     if (limit_of(spec, d) < 0) return true;

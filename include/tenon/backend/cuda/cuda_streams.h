@@ -34,7 +34,7 @@ TENON_EXPORT inline StreamScope*& current_stream_scope() noexcept {
 /// reverse order of their beginnings, on the same thread.
 /// Errors: the constructor raises InvalidArgument for cudaStreamPerThread, which is another stream
 /// in each thread, and for a stream of another device; and CUDA's errors. If the scope's end cannot
-/// order the streams, it waits for `stream`.
+/// order the streams, the end waits for `stream`.
 /// Threads: each thread has its own scopes.
 /// Source: c10::cuda::CUDAStreamGuard.
 class TENON_EXPORT StreamScope {
