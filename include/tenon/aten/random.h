@@ -45,7 +45,7 @@ Error fill_random_in_aten(const Arg& tensor, const RandomPlan& plan,
   if (&generator != &default_generator()) {
     return fill_random_fields(fields(tensor), plan, generator);
   }
-  if (fields(tensor).layout.numel == 0) return Error::Ok;  // draws nothing
+  if (fields(tensor).layout.numel == 0) return Error::Ok;  // no elements: draws no numbers
   bool done = false;
   const TensorFields& memory = fields(tensor);
   if (memory.data_backend == nullptr || memory.is_host_accessible()) {

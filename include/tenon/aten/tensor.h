@@ -86,8 +86,8 @@ TENON_EXPORT inline c10::DeleterFnPtr& release_impl() noexcept {
   };
   return function;
 }
-/// The impl that tenon keeps behind a storage, with the owner and the deleter of the memory. The
-/// storages of ATen's views have it too. Null for a storage that tenon did not make.
+/// The impl that tenon keeps behind a storage, with the owner and the deleter of the memory. ATen's
+/// views share the storage, and so the impl. Null for a storage that tenon did not make.
 inline ImplFields* fields_behind(const c10::DataPtr& data) noexcept {
   if (data.get_deleter() != release_impl()) return nullptr;
   return static_cast<ImplFields*>(data.get_context());

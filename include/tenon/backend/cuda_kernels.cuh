@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CUDA kernels for work that CUDA has no functions for: CudaBackend's casts, strided copies and
+// CUDA kernels for work for which CUDA has no functions: CudaBackend's casts, strided copies and
 // creators on the device. A program compiles one .cu file with this header and passes
 // &cuda_kernels() to its backends, see docs/cuda.md.
 //

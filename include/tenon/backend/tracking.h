@@ -191,7 +191,7 @@ class TENON_EXPORT TrackingBackend final : public WrapperBackend {
   std::deque<TagCounts> tags_;                                   // "" first
   std::unordered_map<std::string_view, TagCounts*> named_tags_;  // the others
   std::unordered_map<const void*, detail::TrackedBlock> live_;
-  std::deque<detail::TrackedBlock> dead_;  // those on the timeline
+  std::deque<detail::TrackedBlock> dead_;  // freed blocks on the timeline
 };
 
 /// While it lives, tags the calling thread's allocations from the backend. The innermost scope's

@@ -45,7 +45,7 @@ struct MemoryLeak {
 struct TagCounts {
   std::string tag;           ///< "" for allocations without a tag
   uint64_t live_bytes = 0;   ///< in use
-  uint64_t peak_bytes = 0;   ///< the most in use at once
+  uint64_t peak_bytes = 0;   ///< the most bytes in use at once
   uint64_t total_bytes = 0;  ///< of all allocations
   int64_t live_count = 0;    ///< blocks in use
   int64_t total_count = 0;   ///< allocations

@@ -69,7 +69,7 @@ template <class = void>
 Error provide_outputs(const Function& function, Outputs& outputs) {
   if (!function.knows_outputs && outputs.size() == 0) {
     return fail(Error::InvalidState, function.name.c_str(),
-                " writes its outputs, and none is known: use set_output()");
+                " writes its outputs, but their number is unknown: use set_output()");
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs.target(i) != nullptr) continue;

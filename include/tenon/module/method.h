@@ -153,7 +153,7 @@ struct Method {
   size_t number;
   bool runs = false;
   bool has_run = false;
-  unsigned uses = 0;  // calls at work on the method: while there are any, it is not unloaded
+  unsigned uses = 0;  // calls at work on the method, which must not be unloaded meanwhile
   BackendState* metadata_backend;
   StoredArray<ValueSpec> described{metadata_backend};  // inputs, after describe_inputs()
   StoredArray<EValue> inputs{metadata_backend};        // the set inputs

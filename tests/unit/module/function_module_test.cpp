@@ -158,7 +158,7 @@ TEST_CASE("FunctionModule: what a callable reports or throws is the error") {
 
 TEST_CASE("FunctionModule: where there is nothing to write to, the error says what to do") {
   FunctionModule unknown(add);
-  RETURNS(InvalidState, "run: forward writes its outputs, and none is known",
+  RETURNS(InvalidState, "run: forward writes its outputs, but their number is unknown",
           unknown.run("forward", {pair(1, 2), pair(3, 4)}));
   const std::vector<ValueSpec> open = {{"sum", TensorSpec{{-1}}}};
   const std::string advice =
