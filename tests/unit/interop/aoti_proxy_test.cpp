@@ -316,7 +316,8 @@ TEST_CASE("aoti_proxy: what an operator gives is checked before the model reads 
   gives = {rows, Tensor()};
   CHECK(run_error(model, x) == Error::InvalidState);
   gives = {rows};
-  RETURNS(InvalidState, "the operator gave 1 outputs, its schema has 2", run_error(model, x));
+  RETURNS(InvalidState, "the operator returned 1 outputs, but its schema has 2",
+          run_error(model, x));
   gives = {};
   RETURNS(OutOfBounds, "tests::gives: index 7 of 4", run_error(model, x));
 }

@@ -137,9 +137,9 @@ TEST_CASE("aoti_shim: an empty tensor has the shape that was asked for") {
     CHECK(stride == t.stride(d));
   }
   int64_t none = 0;
-  REFUSES(OutOfBounds, "aoti_torch_get_size: dimension 8 of",
+  REFUSES(OutOfBounds, "aoti_torch_get_size: dimension 8 is outside",
           aoti_torch_get_size(made.handle, 8, &none));
-  REFUSES(OutOfBounds, "aoti_torch_get_stride: dimension -9 of",
+  REFUSES(OutOfBounds, "aoti_torch_get_stride: dimension -9 is outside",
           aoti_torch_get_stride(made.handle, -9, &none));
 }
 

@@ -363,7 +363,7 @@ TEST_CASE("AotiModule: an input whose strides nothing tells is refused, unless o
   write_package(package, fake_package("x float32 batch<=8 4", no_shapes));
   AotiModule module(package);
   REQUIRE(module.set_constants({{"layer.bias", *zeros({4})}}) == Error::Ok);
-  RETURNS(NotSupported, "run: input 0 (x): nothing says by which strides the model reads it",
+  RETURNS(NotSupported, "run: input 0 (x): the strides by which the model reads it are unknown",
           module.run("forward", *zeros({2, 4})));
   TensorSpec spec{{-1, 4}};
   spec.strides = {4, 1};
@@ -388,9 +388,11 @@ TEST_CASE("AotiModule: set_constants checks all, then replaces all, without a co
     REQUIRE(fill_(*scale, 5) == Error::Ok);  // the model reads its memory
   }
   CHECK(result() == Floats{1, 6, 6, 6});  // and keeps it
-  RETURNS(NotFound, "set_constants: there is no constant \"scale\"; the first: layer.scale",
-          model.set_constants({{"layer.bias", *zeros({4})}, {"scale", *zeros({4})}}));
-  RETURNS(InvalidArgument, "set_constants: layer.bias is there twice",
+  RETURNS(
+      NotFound,
+      "set_constants: there is no constant \"scale\"; the model's first constant is layer.scale",
+      model.set_constants({{"layer.bias", *zeros({4})}, {"scale", *zeros({4})}}));
+  RETURNS(InvalidArgument, "set_constants: layer.bias is given twice",
           model.set_constants({{"layer.bias", *zeros({4})}, {"layer.bias", *ones({4})}}));
   RETURNS(InvalidArgument, "set_constants: layer.scale: dimension 0 is 5, expected 4",
           model.set_constants({{"layer.bias", *zeros({4})}, {"layer.scale", *zeros({5})}}));
@@ -461,7 +463,7 @@ TEST_CASE("AotiModule: a constant is read by the strides that the source has, or
   CHECK(values<float>(outputs[0].toTensor()) == Floats{10, 22, 32, 42});
   write_package(path, fake_package("x float32 batch 4", "int main() {}"));
   AotiModel unknown = AotiModel::load(path).value();
-  RETURNS(NotSupported, "layer.bias: nothing says by which strides the model reads it",
+  RETURNS(NotSupported, "layer.bias: the strides by which the model reads it are unknown",
           unknown.set_constants({{"layer.bias", *zeros({4})}}));
 }
 

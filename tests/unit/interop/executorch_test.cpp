@@ -362,12 +362,12 @@ TEST_CASE("ExecuTorchModule: weights that are missing or none are an error until
   }
   ExecuTorchOptions options;
   ExecuTorchModule without(model_path("external.pte"), options);
-  RETURNS(InvalidState, "run: method forward cannot be loaded; if its weights are in a .ptd",
+  RETURNS(InvalidState, "run: method forward cannot be loaded; if its weights are in a .ptd file",
           without.run());
   CHECK(without.method_names()->size() == 1);
   options.data_files = {model_path("external_weight.ptd")};
   ExecuTorchModule half(model_path("external.pte"), options);
-  RETURNS(NotFound, "forward cannot be loaded; a weight of it is in none of data_files",
+  RETURNS(NotFound, "forward cannot be loaded; none of data_files has one of its weights",
           half.run());
   options.data_files.push_back(options.data_files[0]);
   ExecuTorchModule twice(model_path("external.pte"), options);

@@ -87,7 +87,7 @@ TEST_CASE("OnnxModule: an input or output that does not fit is refused in the mo
       {zeros({1, 8}, ScalarType::Double), Error::InvalidType, "it is Double, expected Float"},
       {3, Error::InvalidType, "it is an Int, 3, expected a Tensor"},
       {transpose(zeros({8, 2}), 0, 1), Error::NotSupported,
-       "strides {1, 2} of sizes {2, 8} are not contiguous, as ONNX Runtime's tensors are; "
+       "strides {1, 2} of sizes {2, 8} are not contiguous, but ONNX Runtime's have to be; "
        "contiguous() makes a copy"},
       {from_blob(nullptr, {1, 8}), Error::InvalidState, "the tensor is a placeholder without data"},
   };

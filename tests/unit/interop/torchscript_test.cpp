@@ -234,7 +234,7 @@ def forward(self, x):
                 "  return l\n")
                    .c_str()));
     CHECK(doubled.forward({row(), 3})->size() == (*first == 'x' ? 8 : 0));
-    RETURNS(NotSupported, "run: the result: it is of more than 1048576 parts",
+    RETURNS(NotSupported, "run: the result: it has more than 1048576 parts",
             doubled.run("forward", {row(), 60}));
   }
 }
@@ -246,7 +246,7 @@ TEST_CASE("TorchScriptModule: a type that is nested too deep or of too many part
     doubled += "  a" + std::to_string(i) + " = (" + last + ", " + last + ")\n";
   }
   TorchScriptModule module(script((doubled + "  return a23\n").c_str()));
-  RETURNS(NotSupported, "load_method: the result: it is of more than 1048576 parts",
+  RETURNS(NotSupported, "load_method: the result: it has more than 1048576 parts",
           module.load_method());
   std::string type = "Tensor";
   for (int i = 0; i < 70; ++i) type = "Tuple[" + type + "]";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The dim orders of the results of torch's kernels for images.
+// The dim orders that torch's kernels for images give to their results.
 #pragma once
 
 #include "tenon/core/layout.h"
@@ -30,7 +30,8 @@ inline void set_channels_last(const Dims& sizes, size_t channels, Dims& strides)
   int64_t distance = 1;
   const auto place = [&](size_t d) {
     strides[d] = distance;
-    // Unsigned, so that it may overflow: the function that makes the tensor refuses that.
+    // The product is unsigned, so that it may overflow: the function that makes the tensor refuses
+    // such sizes.
     distance = static_cast<int64_t>(static_cast<uint64_t>(distance) *
                                     static_cast<uint64_t>(sizes[d] > 1 ? sizes[d] : 1));
   };

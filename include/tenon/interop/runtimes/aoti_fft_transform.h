@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Fourier transforms of tensors along dimensions, by kissfft (Debian: libkissfft-dev).
 //
-// Computed in Double, in which kissfft is as fast: its Float factors lose digits in long rows.
-// Results have the input's precision, and the strides of libtorch with MKL, which compiled models
-// expect.
+// Transforms are computed in Double: kissfft's Float factors lose digits in long rows, and Double
+// is as fast. Results have the input's precision, and the strides of libtorch with MKL, which
+// compiled models expect.
 #pragma once
 
 #include <cmath>
@@ -37,11 +37,13 @@ inline size_t largest_factor(size_t n) noexcept {
 
 /// Transforms rows of one length, without scaling.
 ///
-/// kissfft takes time p * n for a prime factor p of n, so lengths with a large factor use
-/// Bluestein's method: a convolution, whose length is a power of two.
+/// kissfft takes time p * n for a prime factor p of the length n. A length with a large prime
+/// factor is therefore transformed by Bluestein's method: a convolution whose length is a power of
+/// two.
 class FourierPlan {
  public:
-  static constexpr size_t kLargestFactor = 40;  // from here on Bluestein's method is faster
+  // Bluestein's method is faster for prime factors from 40 on
+  static constexpr size_t kLargestFactor = 40;
 
   FourierPlan(size_t length, bool is_inverse)
       : length_(length),
@@ -92,14 +94,14 @@ class FourierPlan {
   size_t length_;
   size_t padded_;
   kissfft<double> transform_;
-  std::vector<kissfft<double>> back_;  // one or none
+  std::vector<kissfft<double>> back_;  // the inverse transform of Bluestein's method, else empty
   std::vector<FourierNumber> chirp_;
   std::vector<FourierNumber> filter_;
   std::vector<FourierNumber> work_;
   std::vector<FourierNumber> result_;
 };
 
-/// The half of a real row's transform that determines it: length / 2 + 1 numbers.
+/// The first length / 2 + 1 numbers of a real row's transform; they determine the others.
 class RealFourierPlan {
  public:
   explicit RealFourierPlan(size_t length)
@@ -134,7 +136,7 @@ class RealFourierPlan {
   std::vector<FourierNumber> result_;
 };
 
-/// One row of a tensor: elements `step` apart.
+/// A row of a tensor: its elements are `step` apart.
 template <class T>
 struct FourierRow {
   T* data;
@@ -174,7 +176,8 @@ struct FourierJob {
   std::vector<size_t> dims;
   double scale = 1;
 
-  /// Errors: OutOfBounds, InvalidArgument for other dims; those of read_aoti().
+  /// Errors: OutOfBounds for a dimension that does not exist; InvalidArgument for a dimension that
+  /// is given twice or has no elements, and for rank 0; those of check_readable().
   Error read(const Tensor& tensor, ArrayRef<int64_t> given);
   /// Errors: InvalidArgument.
   Error read_normalization(int64_t normalization, const Dims& sizes);
@@ -188,8 +191,8 @@ inline Error FourierJob::read(const Tensor& tensor, ArrayRef<int64_t> given) {
     size_t d = 0;
     TENON_TRY(read_dim(dim, self.sizes().size(), d));
     if (self.dim() == 0 || std::find(dims.begin(), dims.end(), d) != dims.end()) {
-      return fail(Error::InvalidArgument, "dimensions ", given, " of a tensor of rank ",
-                  self.dim());
+      return fail(Error::InvalidArgument, "dimensions ", given,
+                  " are not different ones of a tensor of rank ", self.dim());
     }
     if (self.sizes()[d] == 0) {
       return fail(Error::InvalidArgument, "dimension ", d, " has no elements");
@@ -199,8 +202,8 @@ inline Error FourierJob::read(const Tensor& tensor, ArrayRef<int64_t> given) {
   return Error::Ok;
 }
 
-/// By torch's number: 0 for none, 1 for the root of the number of elements in a sum, 2 for that
-/// number.
+/// Sets `scale` by torch's number: to 1 for 0, to 1 / sqrt(count) for 1, to 1 / count for 2.
+/// `count` is the product of the transformed dimensions' sizes.
 inline Error FourierJob::read_normalization(int64_t normalization, const Dims& sizes) {
   if (normalization < 0 || normalization > 2) {
     return fail(Error::InvalidArgument, "normalization ", normalization, ", expected 0, 1 or 2");
@@ -211,8 +214,8 @@ inline Error FourierJob::read_normalization(int64_t normalization, const Dims& s
   return Error::Ok;
 }
 
-/// The transformed dimensions are innermost, in the order of the input's strides, except that the
-/// last one of a real transform stays the last.
+/// The transformed dimensions are innermost, in the order of the input's strides; but the last
+/// dimension of a real transform stays last.
 /// Source: _exec_fft of aten/src/ATen/native/mkl/SpectralOps.cpp.
 inline Error FourierJob::make_output(const Dims& sizes, ScalarType type, bool keeps_last,
                                      Tensor& made) const {
@@ -247,7 +250,7 @@ void transform_complex(const Tensor& from, const Tensor& to, size_t d, bool is_i
     for (size_t i = 0; i < length; ++i) target[i] = C(made[i] * scale);
   });
 }
-/// Transforms real rows; `to` has half of the numbers, or all.
+/// Transforms real rows. `to` has the first half of each transform, or the whole transform.
 template <class T>
 void transform_real(const Tensor& from, const Tensor& to, size_t d, double scale) {
   if (to.numel() == 0) return;
@@ -264,7 +267,7 @@ void transform_real(const Tensor& from, const Tensor& to, size_t d, double scale
     }
   });
 }
-/// The real rows of `length` numbers, from the first half of their transform in `from`.
+/// Computes real rows of the length that `to` has, from the first half of each row's transform.
 template <class T>
 void transform_to_real(const Tensor& from, const Tensor& to, size_t d, double scale) {
   if (to.numel() == 0) return;
@@ -281,13 +284,14 @@ void transform_to_real(const Tensor& from, const Tensor& to, size_t d, double sc
   });
 }
 
-/// Errors: NotSupported for other types than Float and Double, ComplexFloat and ComplexDouble.
+/// Errors: NotSupported for types other than Float and Double, or with `is_complex` ComplexFloat
+/// and ComplexDouble.
 inline Error check_fourier_type(ScalarType type, bool is_complex) noexcept {
   const ScalarType expected[] = {is_complex ? ScalarType::ComplexFloat : ScalarType::Float,
                                  is_complex ? ScalarType::ComplexDouble : ScalarType::Double};
   if (type == expected[0] || type == expected[1]) return Error::Ok;
-  return fail(Error::NotSupported, "elements of type ", type, ", expected ", expected[0], " or ",
-              expected[1]);
+  return fail(Error::NotSupported, "the elements have type ", type, ", expected ", expected[0],
+              " or ", expected[1]);
 }
 
 inline Error transform_c2c(FourierJob& job, int64_t normalization, bool is_inverse, Tensor& made) {
@@ -340,8 +344,9 @@ inline Error transform_c2r(FourierJob& job, int64_t normalization, int64_t lengt
   if (job.dims.empty()) return fail(Error::InvalidArgument, "no dimension is given");
   const size_t last = job.dims.back();
   if (length < 1 || job.self.sizes()[last] < length / 2 + 1) {
-    return fail(Error::InvalidArgument, "a real length of ", length, " from ",
-                job.self.sizes()[last], " numbers, expected 1 to ", 2 * job.self.sizes()[last] - 1);
+    return fail(Error::InvalidArgument, "the real length is ", length, " for ",
+                job.self.sizes()[last], " complex numbers, expected 1 to ",
+                2 * job.self.sizes()[last] - 1);
   }
   job.dims.pop_back();
   if (!job.dims.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensors as handles of torch's C functions, and AotiModule's state for these functions during a
-// call.
+// Handles of torch's C functions, which own tensors, and the state of AotiModule's calls, which
+// these functions read.
 #pragma once
 
 #include "tenon/interop/libraries/element_types.h"
@@ -26,17 +26,18 @@ struct AOTIProxyExecutorOpaque;
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The functions of torch that AotiModule uses, which interop/aoti_shim.h defines. A linker error
-/// that it is undefined means: no file of the program includes that header, or the one that does is
-/// built with other switches.
+/// The functions of torch that AotiModule uses; interop/aoti_shim.h defines them. If the linker
+/// reports tenon_aoti_shim as undefined, no file of the program includes that header, or the file
+/// that does is built with other switches.
 struct TenonAotiShim {
   AOTITorchError (*delete_tensor_object)(AtenTensorHandle);
-  bool lists_handles;  // whether that file is checked, set there: functions are shared
+  // whether the file of aoti_shim.h is a checked build; set there, since functions are shared
+  bool lists_handles;
 };
 TENON_EXPORT extern const TenonAotiShim tenon_aoti_shim;
 
-/// Reads the calls of operators in a package's JSON, and the layouts of their results in the
-/// source. `missing` gets the operators that are not registered.
+/// Reads the calls of operators from a package's JSON, and the layouts of their results from the
+/// library's source. Adds operators that are not registered to `missing`.
 using ReadAotiProxy = Error (*)(const std::string& json, std::string_view source,
                                 std::shared_ptr<AOTIProxyExecutorOpaque>& made,
                                 std::vector<std::string>& missing);
@@ -50,15 +51,16 @@ struct AotiPlacement {
 };
 inline constexpr size_t kUnknownAllocation = SIZE_MAX;
 
-/// A call into a model's library, for the C functions.
+/// The state of a call into a model's library. The C functions read it.
 struct AotiCall {
-  const void* owner = nullptr;  // of the handles that it makes
-  size_t allocations = 0;       // so far
+  const void* owner = nullptr;  // owns the handles that the call makes
+  size_t allocations = 0;       // number of tensors that the call has made
   int threads = 1;              // for kernels
   Span<AotiPlacement> placements;
-  std::vector<const void*>* made = nullptr;  // gets the impl of each allocation
+  std::vector<const void*>* made = nullptr;  // if not null, gets the impl of each allocation
 
-  /// The tensor for the next allocation, if the shapes are equal.
+  /// Counts an allocation. Returns the tensor that was set for it if dtype, sizes and strides are
+  /// equal, else null.
   const Tensor* next_target(ScalarType type, const Dims& sizes, const Dims& strides) noexcept {
     const size_t number = allocations++;
     for (const AotiPlacement& placement : placements) {
@@ -73,7 +75,7 @@ struct AotiCall {
   }
 };
 
-/// The thread's innermost call; null outside.
+/// The thread's innermost call; null outside of a call.
 TENON_EXPORT inline AotiCall*& aoti_call() noexcept {
   static thread_local AotiCall* call = nullptr;
   return call;
@@ -89,7 +91,7 @@ class AotiCallScope {
   AotiCall* before_;
 };
 
-/// In checked builds, the live handles, with the owner of the call that made each.
+/// In checked builds: the live handles, each with the owner of the call that made it.
 struct AotiHandles {
   std::mutex mutex;
   std::map<const void*, const void*> owners;
@@ -124,8 +126,8 @@ inline Error make_aoti_handle(Tensor tensor, AtenTensorHandle& made) noexcept {
   made = reinterpret_cast<AtenTensorHandle>(handle.release());
   return Error::Ok;
 }
-/// Errors: InvalidArgument for null; in checked builds InvalidState for an unknown or a deleted
-/// handle.
+/// Errors: InvalidArgument for a null handle; in checked builds InvalidState for a handle that is
+/// unknown or deleted.
 inline Error find_aoti_tensor(AtenTensorHandle handle, Tensor*& tensor) noexcept {
   if (handle == nullptr) return fail(Error::InvalidArgument, "the handle is null");
   if (tenon_aoti_shim.lists_handles && !aoti_handles().has(handle)) {

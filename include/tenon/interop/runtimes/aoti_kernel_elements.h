@@ -40,7 +40,7 @@ inline AotiDims offsets_of(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides) {
   return offsets;
 }
 
-/// Calls f(copy), where copy(to, from) copies an element of a number of bytes.
+/// Calls f(copy): copy(to, from) copies an element of `size` bytes.
 template <class F>
 void with_element_copy(size_t size, const F& f) {
   const auto copy_of = [](auto bytes) {
@@ -55,14 +55,15 @@ void with_element_copy(size_t size, const F& f) {
   }
 }
 
-/// Converts a number that torch's functions pass as double to an element type: integers lose the
-/// fraction, Bool is true unless it is 0.
+/// Converts a double, as torch's functions pass numbers, to an element type. Integer types drop the
+/// fraction; Bool is true unless the number is 0.
 /// Errors: InvalidArgument for a number out of the type's range.
 /// Source: c10::checked_convert.
 inline Error read_number(ScalarType type, double value, Scalar& number) {
   number = value;
   if (type == ScalarType::Bool) number = value != 0;
-  if (type == ScalarType::ComplexHalf) {  // unlike Half it rounds to infinity
+  // unlike Half, ComplexHalf rounds large numbers to infinity
+  if (type == ScalarType::ComplexHalf) {
     number = double{static_cast<float>(Half(static_cast<float>(value)))};
   }
   if (type == ScalarType::Bool || type == ScalarType::ComplexHalf) return Error::Ok;
@@ -92,7 +93,7 @@ inline Error fill_number(const Tensor& tensor, double value) {
   return fill_(distinct, number);
 }
 
-/// Replaces `read` by a copy if its memory may overlap that of `written`.
+/// Replaces `read` by a copy if its memory may overlap the memory of `written`.
 inline Error separate(const Tensor& written, Tensor& read) {
   const TensorFields& to = fields(TensorArg(written));
   const TensorFields& from = fields(TensorArg(read));
@@ -106,14 +107,14 @@ inline Error separate(const Tensor& written, Tensor& read) {
   return Error::Ok;
 }
 
-/// Reads an index tensor as a dense Long one.
-/// Errors: InvalidType for other types than Long and Int.
+/// Reads an index tensor as a dense tensor of Long.
+/// Errors: InvalidType for types other than Long and Int.
 inline Error read_indices(AtenTensorHandle handle, Tensor& dense) {
   Tensor given;
   TENON_TRY(read_aoti(handle, "the index", given));
   const ScalarType type = given.scalar_type();
   if (type != ScalarType::Long && type != ScalarType::Int && given.numel() != 0) {
-    return fail(Error::InvalidType, "an index of type ", type, ", expected Long or Int");
+    return fail(Error::InvalidType, "the index has type ", type, ", expected Long or Int");
   }
   return make_dense(given, ScalarType::Long, dense);
 }
@@ -122,13 +123,14 @@ inline Error read_indices(AtenTensorHandle handle, Tensor& dense) {
 inline Error check_indices(const int64_t* indices, int64_t count, int64_t least, int64_t size) {
   for (int64_t i = 0; i < count; ++i) {
     if (indices[i] < least || indices[i] >= size) {
-      return fail(Error::OutOfBounds, "index ", indices[i], " of a dimension of size ", size);
+      return fail(Error::OutOfBounds, "index ", indices[i], " is outside a dimension of size ",
+                  size);
     }
   }
   return Error::Ok;
 }
 
-/// Integers wrap: overflow of signed ones would be undefined.
+/// Signed integers are added as unsigned, so that they wrap: their overflow would be undefined.
 template <class T>
 T wrapping_sum(T a, T b) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -138,21 +140,21 @@ T wrapping_sum(T a, T b) noexcept {
   }
 }
 
-/// Checks a tensor that the caller passes for the result.
+/// Checks a tensor into which the caller wants the result.
 /// Errors: InvalidArgument; InvalidType.
 inline Error check_out(const Tensor& out, ArrayRef<int64_t> sizes, ScalarType type) {
   if (out.sizes() != sizes) {
-    return fail(Error::InvalidArgument, "an output of sizes ", out.sizes(), ", expected ", sizes);
+    return fail(Error::InvalidArgument, "the output has sizes ", out.sizes(), ", expected ", sizes);
   }
   if (out.scalar_type() != type) {
-    return fail(Error::InvalidType, "an output of type ", out.scalar_type(), ", expected ", type);
+    return fail(Error::InvalidType, "the output has type ", out.scalar_type(), ", expected ", type);
   }
   return check_distinct(fields(TensorArg(out)).layout, "the output");
 }
 
-// --- Tensors that are made ----------------------------------------------------------------------
+// --- Joining and padding -------------------------------------------------------------------------
 
-/// A shape without gaps, row-major or of channels last.
+/// A dense shape: channels last, or row-major.
 inline AotiShape dense_shape(ArrayRef<int64_t> sizes, ScalarType type, bool channels_last) {
   AotiShape shape;
   shape.sizes = sizes;
@@ -162,10 +164,10 @@ inline AotiShape dense_shape(ArrayRef<int64_t> sizes, ScalarType type, bool chan
   return shape;
 }
 
-/// Errors: InvalidArgument for no tensors, rank 0 and sizes that do not fit; NotSupported for types
-/// that no type can hold; those of check_readable().
+/// Errors: InvalidArgument for an empty list, a tensor of rank 0, and sizes that do not fit;
+/// NotSupported if no type holds all tensors' types; those of check_readable().
 inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
-  if (tensors.empty()) return fail(Error::InvalidArgument, "no tensors to join");
+  if (tensors.empty()) return fail(Error::InvalidArgument, "the list of tensors to join is empty");
   std::vector<Tensor> pieces;
   ScalarType type = ScalarType::Undefined;
   bool channels_last = true;
@@ -175,14 +177,14 @@ inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
     const ScalarType own = piece.scalar_type();
     const ScalarType common = i == 0 ? own : promoteTypes(type, own);
     if (common == ScalarType::Undefined) {
-      return fail(Error::NotSupported, "tensors of types ", type, " and ", own);
+      return fail(Error::NotSupported, "types ", type, " and ", own, " have no common type");
     }
     type = common;
     if (piece.dim() == 0) {
       return fail(Error::InvalidArgument, "tensor ", i, " has rank 0");
     }
     channels_last = channels_last && has_channels_last(fields(TensorArg(piece)).layout);
-    // As in torch, an empty list may be joined with tensors of any rank.
+    // As in torch, a tensor of sizes {0} may be joined with tensors of any rank.
     const bool is_nothing = piece.sizes() == Dims{0};
     if (!is_nothing) pieces.push_back(piece);
   }
@@ -213,8 +215,8 @@ inline Error join(ArrayRef<Tensor> tensors, int64_t dim, Tensor& made) {
   return Error::Ok;
 }
 
-/// The index of the element at position `i` of a padded dimension, which keeps elements `begin` to
-/// `end`; -1 for the constant.
+/// The index of the input's element at position `i` of a padded dimension; the result keeps the
+/// input's elements from `begin` to `end`. -1 if the constant is there.
 inline int64_t padded_index(std::string_view mode, int64_t i, int64_t begin, int64_t end) noexcept {
   if (i >= begin && i < end) return i;
   const bool is_front = i < begin;
@@ -223,8 +225,8 @@ inline int64_t padded_index(std::string_view mode, int64_t i, int64_t begin, int
   if (mode == "reflect") return is_front ? -i : 2 * (end - 1) - i;
   return -1;
 }
-/// `pad` has a pair for each dimension, from the last one on: the number of elements to add before
-/// and after it; negative numbers remove elements.
+/// `pad` has two numbers for each dimension, from the last dimension on: how many elements to add
+/// before and after it. Negative numbers remove elements.
 /// Errors: InvalidArgument and NotSupported for padding that torch refuses; those of
 /// check_readable() and read_number().
 inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view mode,
@@ -234,21 +236,23 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
   const bool is_constant = mode == "constant";
   const size_t padded = pad.size() / 2;
   if (pad.size() % 2 != 0 || padded > rank) {
-    return fail(Error::InvalidArgument, "padding ", pad, " of a tensor of rank ", rank);
+    return fail(Error::InvalidArgument, "padding ", pad, " has ", pad.size(),
+                " numbers, expected an even number, at most ", 2 * rank);
   }
   const bool is_other = mode == "reflect" || mode == "replicate" || mode == "circular";
   if (!is_constant && !is_other) {
-    return fail(Error::InvalidArgument, "this padding mode is not one of torch's");
+    return fail(Error::InvalidArgument,
+                "the padding mode is unknown, expected constant, reflect, replicate or circular");
   }
   const bool has_value = value != nullptr && *value != 0;
   if (is_other &&
       (padded < 1 || padded > 3 || rank < padded + 1 || rank > padded + 2 || has_value)) {
     return fail(Error::NotSupported, "padding ", pad, " of a tensor of rank ", rank,
-                has_value ? " with a value" : "", " in another mode than constant");
+                has_value ? " with a value" : "", " is only supported in mode constant");
   }
   AotiDims sizes = self.sizes().vec();
   struct Kept {
-    int64_t front;  // elements before it
+    int64_t front;  // number of elements that are added before the input's
     int64_t begin;
     int64_t end;
   };
@@ -272,7 +276,8 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
            (is_constant || size != 0 || padded_size == 0);
     if (mode == "reflect" || mode == "replicate") fits = fits && padded_size != 0;
     if (!fits) {
-      return fail(Error::InvalidArgument, "padding ", pad, " of a tensor of sizes ", self.sizes());
+      return fail(Error::InvalidArgument, "padding ", pad, " does not fit a tensor of sizes ",
+                  self.sizes());
     }
     sizes[d] = padded_size;
     kept[d] = {front, begin, end};
@@ -302,14 +307,15 @@ inline Error pad_by(const Tensor& self, ArrayRef<int64_t> pad, std::string_view 
   char* to = result.data<char>();
   const size_t item = elementSize(type);
   if (made.numel() == 0) return Error::Ok;
-  std::vector<AotiDims> places(rank);  // along each dimension: offsets, -1 for the constant
+  // for each dimension: offsets in the input, -1 for the constant
+  std::vector<AotiDims> places(rank);
   for (size_t d = 0; d < rank; ++d) {
     for (int64_t i = 0; i < sizes[d]; ++i) {
       const int64_t at = padded_index(mode, i - kept[d].front, kept[d].begin, kept[d].end);
       places[d].push_back(at < 0 ? -1 : at * self.strides()[d]);
     }
   }
-  AotiDims rows{0};  // offsets of the rows along the last dimension
+  AotiDims rows{0};  // offsets of the input's rows along the last dimension, -1 for the constant
   for (size_t d = 0; d + 1 < rank; ++d) {
     AotiDims next;
     for (const int64_t row : rows) {
@@ -339,8 +345,8 @@ inline int64_t count_nonzero(const Tensor& mask) noexcept {
   for (int64_t i = 0; i < mask.numel(); ++i) count += bytes[i] != 0 ? 1 : 0;
   return count;
 }
-/// Writes the first `most` of them: the index in dimension d is at to[k * strides[0] + d *
-/// strides[1]].
+/// Writes the indices of the first `most` elements that are not 0. Index d of the k-th of them goes
+/// to to[k * strides[0] + d * strides[1]].
 inline void list_nonzero(const Tensor& mask, int64_t most, const int64_t (&strides)[2],
                          int64_t* to) {
   const auto* const bytes = dense_data<uint8_t>(mask);
@@ -355,12 +361,12 @@ inline void list_nonzero(const Tensor& mask, int64_t most, const int64_t (&strid
   }
 }
 
-/// Reads both as dense tensors of the sizes to which they broadcast.
+/// Reads both tensors as dense, broadcast to the same sizes.
 inline Error read_masked(const Tensor& given, const Tensor& chosen, Tensor& dense, Tensor& mask) {
   TENON_TRY(check_readable(given, "the input"));
   TENON_TRY(check_readable(chosen, "the mask"));
   if (chosen.scalar_type() != ScalarType::Bool) {
-    return fail(Error::InvalidType, "a mask of type ", chosen.scalar_type(), ", expected Bool");
+    return fail(Error::InvalidType, "the mask has type ", chosen.scalar_type(), ", expected Bool");
   }
   Dims sizes(given.sizes());
   TENON_TRY(broadcast_sizes(chosen.sizes(), sizes));

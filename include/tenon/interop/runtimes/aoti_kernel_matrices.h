@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the operators of torch.linalg: arguments that are matrices, results by columns, and the
-// meaning of LAPACK's infos.
+// Tools of the operators of torch.linalg: they read matrices, return matrices that are stored by
+// columns, and explain LAPACK's infos.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ inline Error read_squares(const EValue& value, const char* name, Tensor& read) {
   TENON_TRY(read_matrices(value, name, read));
   return check_square(read, name);
 }
-/// Swaps the last two dimensions, if `turns`.
+/// Swaps the last two dimensions if `turns` is true.
 inline Error turn_matrices(bool turns, Tensor& t) {
   const auto last = static_cast<int64_t>(t.sizes().size()) - 1;
   if (turns) {
@@ -41,7 +41,7 @@ inline Error give_dense(const Tensor& from, ScalarType type, AtenOut& out) {
   TENON_TRY(convert(result.work(), from));
   return give(result, out);
 }
-/// Returns an empty result, for one that was not requested.
+/// Returns an empty tensor in place of a result that was not requested.
 inline Error give_empty(ScalarType type, AtenOut& out) {
   AotiResult result;
   TENON_TRY(result.make(Dims{0}, type, type));
@@ -54,7 +54,7 @@ inline Error give_ints(const std::vector<int32_t>& numbers, ArrayRef<int64_t> si
   std::copy(numbers.begin(), numbers.end(), result.data<int32_t>());
   return give(result, out);
 }
-/// The problem with a matrix that an info reports, by the function's name.
+/// The problem that an info reports for a matrix, by the function's name.
 /// Source: at::native::_linalg_check_errors.
 inline const char* meaning_of_info(std::string_view function) noexcept {
   const auto is = [&](const char* part) { return function.find(part) != std::string_view::npos; };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Shared by the kernels of interop/aoti_kernels.h: arguments as dense rows of one of five types,
-// and results in torch's strides.
+// Tools of the kernels in interop/aoti_kernels.h: they read arguments as dense rows of one of five
+// types, and return results with torch's strides.
 //
-// A kernel reads its arguments by read_dense(), computes by plain loops, and returns results by
-// AotiResult. Integers are computed as Long, floating types of 8 and 16 bits as Float, so that a
-// loop is compiled for few types: computed_type() and on_computed_type().
+// A kernel reads its arguments with read_dense(), computes with plain loops, and returns results
+// through AotiResult. Integers are computed as Long, and floating types of 8 and 16 bits as Float,
+// so that each loop is compiled for few types: see computed_type() and on_computed_type().
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The type that elements of `type` are computed in.
+/// The type in which elements of `type` are computed.
 inline ScalarType computed_type(ScalarType type) noexcept {
   if (isComplexType(type)) {
     return type == ScalarType::ComplexHalf ? ScalarType::ComplexFloat : type;
@@ -38,7 +38,7 @@ Error on_computed_type(ScalarType type, const F& f) {
   if (computed == ScalarType::Long) return f(int64_t());
   if (computed == ScalarType::Float) return f(float());
   if (computed == ScalarType::Double) return f(double());
-  return fail(Error::NotSupported, "elements of type ", type);
+  return fail(Error::NotSupported, "elements of type ", type, " are not supported");
 }
 
 /// Calls f(T()): double for Double, float for other floating types.
@@ -47,7 +47,8 @@ auto on_floating_type(ScalarType type, const F& f) {
   return type == ScalarType::Double ? f(double()) : f(float());
 }
 
-/// As on_computed_type(), and for complex types with std::complex<float> or std::complex<double>.
+/// Like on_computed_type(), but calls f with std::complex<float> or std::complex<double> for
+/// complex types.
 template <class F>
 Error on_computed_number(ScalarType type, const F& f) {
   const ScalarType computed = computed_type(type);
@@ -56,7 +57,8 @@ Error on_computed_number(ScalarType type, const F& f) {
   return on_computed_type(type, f);
 }
 
-/// Undefined if there is none, as for BFloat16.
+/// The complex type whose parts have that type; Undefined if there is none, for example for
+/// BFloat16.
 inline ScalarType complex_type_of(ScalarType type) noexcept {
   if (type == ScalarType::Half) return ScalarType::ComplexHalf;
   if (type == ScalarType::Float) return ScalarType::ComplexFloat;
@@ -64,7 +66,7 @@ inline ScalarType complex_type_of(ScalarType type) noexcept {
   return isComplexType(type) ? type : ScalarType::Undefined;
 }
 /// The type to which elements of two tensors are converted. A tensor of rank 0, or a number,
-/// matters only if its kind (Bool, integer, floating, complex) is above the other's.
+/// decides only if its kind is above the other's: Bool, integer, floating, complex, in this order.
 /// Source: at::native::result_type.
 inline ScalarType result_type(ScalarType a, bool a_is_scalar, ScalarType b,
                               bool b_is_scalar) noexcept {
@@ -82,7 +84,8 @@ inline ScalarType result_type(const Tensor& a, const Tensor& b) noexcept {
   return result_type(a.scalar_type(), a.dim() == 0, b.scalar_type(), b.dim() == 0);
 }
 
-/// Integers wrap: overflow of signed ones would be undefined.
+/// Signed integers are multiplied as unsigned, so that they wrap: their overflow would be
+/// undefined.
 template <class T>
 T multiply_elements(T a, T b) noexcept {
   if constexpr (std::is_integral_v<T>) {
@@ -91,22 +94,22 @@ T multiply_elements(T a, T b) noexcept {
     return a * b;
   }
 }
-/// As torch multiplies: unlike C's product, one with an infinity is not corrected.
+/// Multiplies as torch does: products with infinities are not corrected as C does.
 template <class T>
 std::complex<T> multiply_elements(std::complex<T> a, std::complex<T> b) noexcept {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-/// Errors: NotSupported except for Byte, signed integers and floating types of 16 bits and more:
-/// the types for which most of torch's comparing kernels are compiled.
+/// Errors: NotSupported for types other than Byte, signed integers and floating types of 16 bits
+/// and more. torch compiles most of its comparing kernels for these types only.
 inline Error check_compared_type(ScalarType type, bool takes_bool) {
   if (type == ScalarType::Bool && takes_bool) return Error::Ok;
   if (type <= ScalarType::Double || type == ScalarType::BFloat16) return Error::Ok;
-  return fail(Error::NotSupported, "elements of type ", type, " are not compared");
+  return fail(Error::NotSupported, "elements of type ", type, " cannot be compared");
 }
 
 /// Checks that a tensor is defined and the host can read it.
-/// Errors: InvalidArgument for an undefined one; NotSupported for memory off the host.
+/// Errors: InvalidArgument for an undefined tensor; NotSupported for memory that is not the host's.
 inline Error check_readable(const Tensor& tensor, const char* name) {
   TENON_TRY(check_defined(tensor, name));
   const TensorFields& from = fields(TensorArg(tensor));
@@ -122,7 +125,8 @@ inline Error read_aoti(AtenTensorHandle handle, const char* name, Tensor& read) 
   read = *found;
   return Error::Ok;
 }
-/// The tensor itself if it is contiguous and of that type, else a copy that is.
+/// Returns the tensor itself if it is contiguous and has that type, else a copy that is contiguous
+/// and has it.
 inline Error make_dense(const Tensor& given, ScalarType type, Tensor& dense) {
   dense = given;
   const TensorFields& from = fields(TensorArg(given));
@@ -144,20 +148,21 @@ const T* dense_data(const Tensor& dense) noexcept {
   return static_cast<const T*>(fields(TensorArg(dense)).data);
 }
 
-/// Makes a dimension that may be negative nonnegative. For a tensor of rank 0 it may be 0 or -1, as
-/// in torch.
+/// Converts a dimension that may be negative to an index. For a tensor of rank 0, 0 and -1 are
+/// allowed, as in torch.
 /// Errors: OutOfBounds.
 inline Error read_dim(int64_t dim, size_t rank, size_t& read) {
   const auto end = static_cast<int64_t>(rank == 0 ? 1 : rank);
   if (dim < -end || dim >= end) {
-    return fail(Error::OutOfBounds, "dimension ", dim, " of a tensor of rank ", rank);
+    return fail(Error::OutOfBounds, "dimension ", dim, " is outside a tensor of rank ", rank);
   }
   read = static_cast<size_t>(dim < 0 ? dim + end : dim);
   return Error::Ok;
 }
 
-/// A dense tensor as rows along one dimension: element i of a row is at (outer * count + i) * inner
-/// + its position in `inner`. A tensor of rank 0 is one row of one element.
+/// A dense tensor as rows along one dimension. With o the index over the dimensions before it, and
+/// k the index over those behind it, element i of a row is at (o * count + i) * inner + k. A tensor
+/// of rank 0 is one row of one element.
 struct DenseRows {
   int64_t outer = 1;
   int64_t count = 1;
@@ -171,7 +176,7 @@ struct DenseRows {
   /// Calls f(begin) with the position of each row's first element; the others are `inner` apart.
   template <class F>
   void each(const F& f) const {
-    if (count == 0) return;  // there may be rows without elements
+    if (count == 0) return;  // rows may be empty
     for (int64_t o = 0; o < outer; ++o) {
       for (int64_t i = 0; i < inner; ++i) f(o * count * inner + i);
     }
@@ -187,11 +192,11 @@ inline int64_t product(ArrayRef<int64_t> sizes) noexcept {
 inline ArrayRef<int64_t> batch_of(const Tensor& a) noexcept {
   return {a.sizes().data(), a.sizes().size() - 2};
 }
-/// The number of a tensor's matrices; 0 if they have no elements, whatever their number.
+/// The number of matrices in a tensor; 0 if they have no elements.
 inline int64_t count_matrices(const Tensor& a) noexcept {
   return a.numel() == 0 ? 0 : product(batch_of(a));
 }
-/// The sizes to which both broadcast.
+/// Sets `sizes` to the sizes to which both broadcast.
 /// Errors: InvalidArgument; those of check_dims().
 inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
   TENON_TRY(check_dims("sizes", sizes));
@@ -210,12 +215,13 @@ inline Error broadcast_sizes(ArrayRef<int64_t> other, Dims& sizes) {
   return Error::Ok;
 }
 
-/// The dimensions of broadcast inputs, innermost first, in torch's order: two dimensions are
-/// compared by the strides of the first input in which these differ. Strides of 0 are ignored.
+/// The dimensions of broadcast inputs in torch's order, innermost first. Two dimensions are ordered
+/// by their strides in the first input in which these differ and neither is 0.
 /// Source: at::TensorIteratorBase::reorder_dimensions, at::infer_dense_strides.
 inline std::vector<size_t> iteration_order(ArrayRef<int64_t> sizes,
                                            const std::vector<std::vector<int64_t>>& strides) {
-  const auto is_outside = [&](size_t a, size_t b) {  // 1 for outside, -1 for inside, 0 for unknown
+  // 1 if a is outside b, -1 if it is inside, 0 if unknown
+  const auto is_outside = [&](size_t a, size_t b) {
     for (const std::vector<int64_t>& each : strides) {
       if (each[a] == 0 || each[b] == 0) continue;
       if (each[a] != each[b]) return each[a] > each[b] ? 1 : -1;
@@ -237,8 +243,8 @@ inline std::vector<size_t> iteration_order(ArrayRef<int64_t> sizes,
   }
   return order;
 }
-/// Dense strides. If they overflow they wrap: aoti_empty() refuses such sizes, and lists that could
-/// not be allocated.
+/// Dense strides for dimensions in that order, innermost first. Overflow wraps: aoti_empty() then
+/// refuses the sizes. It also refuses lists for which there was no memory.
 inline std::vector<int64_t> strides_in_order(ArrayRef<int64_t> sizes,
                                              const std::vector<size_t>& order) {
   std::vector<int64_t> strides(sizes.size());
@@ -252,7 +258,7 @@ inline std::vector<int64_t> strides_in_order(ArrayRef<int64_t> sizes,
 inline Dims row_major_strides(ArrayRef<int64_t> sizes) {
   return Dims(strides_in_order(sizes, iteration_order(sizes, {})));
 }
-/// The strides of a copy: those of the layout if it is dense, else dense ones in its dim order.
+/// The strides of a copy: the layout's own if it is dense, else dense strides in its dim order.
 /// Source: torch.preserve_format.
 inline Dims preserved_strides(const Layout& like) {
   if (like.is_dense()) return Dims(like.strides());
@@ -260,8 +266,9 @@ inline Dims preserved_strides(const Layout& like) {
   return Dims(strides_in_order(like.sizes(), iteration_order(like.sizes(), {strides.vec()})));
 }
 
-/// A result: the tensor that the caller gets, and a dense one that the kernel fills. They are one
-/// tensor if the first is contiguous and of the computed type.
+/// A result. It has two tensors: the one that the caller gets, and a dense one of the computed type
+/// that the kernel fills. Both are the same tensor if the caller's is contiguous and has the
+/// computed type.
 class AotiResult {
  public:
   /// Makes a contiguous result.
@@ -288,7 +295,7 @@ class AotiResult {
     TENON_TRY(aoti_empty(shape, tensor_));
     return attach_work(computed);
   }
-  /// Uses an existing tensor, whose elements are replaced.
+  /// Uses an existing tensor as the result. Its elements are replaced.
   Error use(const Tensor& tensor, ScalarType computed) {
     TENON_TRY(check_writable(fields(TensorArg(tensor))));
     tensor_ = tensor;
@@ -307,7 +314,7 @@ class AotiResult {
     return from.unsafeGetTensorImpl() == work_.unsafeGetTensorImpl() ? Error::Ok
                                                                      : convert(work_, from);
   }
-  /// Copies the computed elements to the caller's tensor, if that is another.
+  /// Copies the computed elements to the caller's tensor if it is not the dense one.
   Error finish() {
     if (work_.unsafeGetTensorImpl() == tensor_.unsafeGetTensorImpl()) return Error::Ok;
     return convert(tensor_, work_);
@@ -331,13 +338,13 @@ class AotiResult {
   Tensor work_;
 };
 
-/// AotiResult::finish(), for an operator's result.
+/// Finishes an operator's result and appends it to `outputs`.
 inline Error give(AotiResult& result, std::vector<EValue>& outputs) {
   TENON_TRY(result.finish());
   outputs.push_back(EValue(result.tensor()));
   return Error::Ok;
 }
-/// Makes the handles of a function with several results: all, or none.
+/// Makes handles for a function's results: for all of them, or after an error for none.
 inline Error make_handles(const std::vector<std::pair<Tensor, AtenTensorHandle*>>& tensors) {
   Error error = Error::Ok;
   size_t made = 0;
@@ -353,7 +360,7 @@ inline Error make_handles(const std::vector<std::pair<Tensor, AtenTensorHandle*>
   }
   return error;
 }
-/// make_handles() after AotiResult::finish() of each.
+/// Calls finish() of each result, then make_handles().
 inline Error finish_all(std::initializer_list<std::pair<AotiResult*, AtenTensorHandle*>> results) {
   std::vector<std::pair<Tensor, AtenTensorHandle*>> tensors;
   for (const auto& [result, handle] : results) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention, as torch computes it on the CPU: scores, their softmax, and weighted sums of values.
+// Attention, as torch computes it on the CPU: scores, their softmax, weighted sums of values.
 #pragma once
 
 #include <cmath>
@@ -11,12 +11,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The columns of a matrix that attention's kernels process together: 128 bytes, which are whole
-/// vectors in each instruction set.
+/// The number of columns that attention's kernels process together. They have 128 bytes, a multiple
+/// of the vector size of each instruction set.
 template <class T>
 inline constexpr int64_t kPanel = static_cast<int64_t>(128 / sizeof(T));
 
-/// `count` rounded up to whole panels, or to groups of rows.
+/// Rounds `count` up to a multiple of `group`: whole panels, or groups of rows.
 constexpr int64_t round_up(int64_t count, int64_t group) noexcept {
   return (count + group - 1) / group * group;
 }
@@ -72,12 +72,12 @@ struct PanelProduct {
 #endif
 };
 
-/// The scores of a few rows of queries, for which packing the keys into panels would take longer.
+/// Computes the scores of a few rows of queries: packing the keys into panels would take longer.
 template <class T>
 struct KeyProducts {
   int64_t rows, keys, width;
   const T* queries;
-  const T* key;  // the columns of a key are contiguous
+  const T* key;  // the elements of a key are contiguous
   int64_t key_stride;
   T* scores;
   int64_t score_stride;
@@ -118,7 +118,7 @@ struct KeyProducts {
 #endif
 };
 
-/// Constants of a floating type for the exponential function.
+/// Constants with which the exponential function is computed in a floating type.
 template <class T>
 struct ExpNumbers {
   using Bits = uint64_t;
@@ -142,8 +142,8 @@ struct ExpNumbers<float> {
   static constexpr Bits kBias = 127;
 };
 
-/// Replaces a row of scores by the exponentials of their distances from the largest. Its length is
-/// a multiple of a panel.
+/// Replaces the scores of a row by exp(score - largest score). The row's length is a multiple of a
+/// panel.
 template <class T>
 struct RowExponentials {
   T* row;
@@ -168,7 +168,7 @@ struct RowExponentials {
     store(lanes, largest);
     x.largest = lanes[0];
     for (int64_t i = 1; i < kLanes; ++i) x.largest = lanes[i] > x.largest ? lanes[i] : x.largest;
-    // In a row that is masked completely all exponentials are 0.
+    // If a row is masked completely, all its exponentials are 0.
     if (x.largest == -std::numeric_limits<T>::infinity()) x.largest = 0;
     V sums = {};
     for (int64_t i = 0; i < x.count; i += kLanes) {
@@ -207,7 +207,8 @@ struct RowExponentials {
 #endif
 };
 
-/// A tensor of rank 4 with strides of batch, head, row and column, 0 where it is broadcast.
+/// A tensor of rank 4 with the strides of batch, head, row and column. The stride of a dimension
+/// that is broadcast is 0.
 template <class T>
 struct Heads {
   const T* data = nullptr;
@@ -238,14 +239,15 @@ struct Attention {
   int64_t rows() const noexcept { return query.sizes()[2]; }
   int64_t width() const noexcept { return query.sizes()[3]; }
   int64_t keys() const noexcept { return key.sizes()[2]; }
-  /// How many query heads share one key head.
+  /// The number of query heads that share a key head.
   int64_t group() const noexcept { return key.sizes()[1] == 0 ? 1 : heads() / key.sizes()[1]; }
 
   Error read(AtenTensorHandle handle, const char* name, Tensor& read) const {
     TENON_TRY(read_aoti(handle, name, read));
     if (read.dim() != 4 || !isFloatingType(read.scalar_type())) {
-      return fail(Error::InvalidArgument, name, " of ", read.scalar_type(), " and sizes ",
-                  read.sizes(), ", expected batches, heads, rows and columns of a floating type");
+      return fail(Error::InvalidArgument, name, " has type ", read.scalar_type(), " and sizes ",
+                  read.sizes(),
+                  ", expected a floating type and rank 4: batches, heads, rows, columns");
     }
     return Error::Ok;
   }
@@ -255,13 +257,14 @@ struct Attention {
     const ArrayRef<int64_t> v = value.sizes();
     for (const Tensor* other : {&key, &value}) {
       if (other->scalar_type() == query.scalar_type()) continue;
-      return fail(Error::InvalidType, "a query of ", query.scalar_type(),
-                  ", and a key or value of ", other->scalar_type());
+      return fail(Error::InvalidType, "the query has type ", query.scalar_type(),
+                  ", the key or the value has type ", other->scalar_type());
     }
-    const bool is_shared = k[1] != 0 && q[1] % k[1] == 0;  // key heads serve several query heads
+    // several query heads may share a key head
+    const bool is_shared = k[1] != 0 && q[1] % k[1] == 0;
     if (k == v && q[0] == k[0] && q[3] == k[3] && (is_shared || q[1] == 0)) return Error::Ok;
-    return fail(Error::InvalidArgument, "a query of sizes ", q, ", a key of sizes ", k,
-                ", a value of sizes ", v);
+    return fail(Error::InvalidArgument, "the query has sizes ", q, ", the key ", k, ", the value ",
+                v, ", which do not fit");
   }
   Error read_mask(AtenTensorHandle handle) {
     TENON_TRY(read_aoti(handle, "attn_mask", mask));
@@ -273,11 +276,11 @@ struct Attention {
       fits = mask.sizes()[d] == 1 || mask.sizes()[d] == expected[4 - rank + d];
     }
     if (fits) return to_computed(mask);
-    return fail(Error::InvalidArgument, "a mask of ", mask.scalar_type(), " and sizes ",
+    return fail(Error::InvalidArgument, "the mask has type ", mask.scalar_type(), " and sizes ",
                 mask.sizes(), ", expected ", type, " and sizes ", Dims(ArrayRef<int64_t>(expected)),
-                ", the first two of which may be left out, or 1");
+                "; the first two sizes may be missing, and each size may be 1");
   }
-  /// Converts a tensor to the computed type; strided tensors of that type stay as they are.
+  /// Converts a tensor to the computed type. A tensor of that type keeps its strides.
   Error to_computed(Tensor& tensor) const {
     if (tensor.scalar_type() == computed_type(type)) return Error::Ok;
     const Tensor given = tensor;
@@ -285,11 +288,12 @@ struct Attention {
   }
 };
 
-/// One head's keys and values in the layout of the products.
+/// The keys and values of one head, packed for the products.
 template <class T>
 struct AttentionHead {
-  std::vector<T> keys;          // panels of kPanel keys, each with a row for each column of a key
-  std::vector<T> value_memory;  // rows of whole panels, unless the values already are
+  std::vector<T> keys;  // panels of kPanel keys; row e of a panel has element e of each key
+  // rows that are padded to whole panels; empty if the values already are whole panels
+  std::vector<T> value_memory;
   const T* values = nullptr;
   int64_t value_stride = 0;
 
@@ -322,7 +326,8 @@ struct AttentionHead {
 /// the logarithm of each softmax's divisor.
 template <class T>
 void attend(const Attention& a, T* out, T* logarithms) {
-  constexpr int64_t kRows = 32;  // they share each read of the keys
+  // rows of queries that are computed together, so that keys are read once for all
+  constexpr int64_t kRows = 32;
   constexpr T kMasked = -std::numeric_limits<T>::infinity();
   const Heads<T> query(a.query);
   const Heads<T> key(a.key);
@@ -407,8 +412,8 @@ AOTITorchError aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
   return aoti_answer(__func__, [&] {
     Attention a;
     if (dropout_p > 0) {
-      return fail(Error::NotSupported, "dropout_p ", dropout_p, ", expected 0: no model in its ",
-                  "eval mode drops out");
+      return fail(Error::NotSupported, "dropout_p ", dropout_p,
+                  ", expected 0: models in eval mode ", "do not drop elements");
     }
     TENON_TRY(a.read(query, "the query", a.query));
     TENON_TRY(a.read(key, "the key", a.key));
@@ -423,7 +428,7 @@ AOTITorchError aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
     AotiResult result;
     AotiResult logarithms;
     TENON_TRY(result.make_like(given, a.type, computed_type(a.type)));
-    // torch lays it out in the order of batches, rows, heads.
+    // torch lays the result out in the order batches, rows, heads.
     AotiShape shape;
     shape.type = computed_type(a.type);
     shape.sizes = {a.batches(), a.heads(), a.rows()};

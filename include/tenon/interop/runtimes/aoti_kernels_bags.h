@@ -10,25 +10,26 @@ namespace detail {
 /// How a bag's rows are combined, by torch's numbers.
 enum class BagMode : int64_t { Sum, Mean, Max };
 
-/// The checked arguments of an embedding bag: each index is a row's, and bag b has the indices from
-/// begin(b) to end(b).
+/// The checked arguments of an embedding bag. Each index is the number of a row of `weight`; bag b
+/// has the indices from begin(b) to end(b).
 struct EmbeddingBags {
   Tensor weight;  // dense, of the caller's type
   Tensor indices;
   Tensor offsets;
-  Tensor factors;  // for each index, in the computed type; undefined: 1
+  Tensor factors;  // a factor for each index, in the computed type; undefined if all are 1
   ScalarType index_type = ScalarType::Long;
   BagMode mode = BagMode::Sum;
-  int64_t padding = -1;  // the row that is ignored
+  int64_t padding = -1;  // the row whose indices are ignored; -1 for none
   int64_t bags = 0;
-  bool sums_fast = false;  // whether torch adds rows without making the bag of each index
+  bool sums_fast = false;  // whether torch adds rows without computing the bag of each index
 
   bool is_fast() const noexcept { return sums_fast && mode == BagMode::Sum; }
 
   int64_t width() const noexcept { return weight.sizes()[1]; }
   int64_t begin(int64_t bag) const noexcept { return dense_data<int64_t>(offsets)[bag]; }
   int64_t end(int64_t bag) const noexcept {
-    // As torch: only its other code adds the indices after the last offset to the last bag.
+    // As in torch: the last bag also has the indices after the last offset, unless torch adds rows
+    // fast.
     const int64_t count = sums_fast ? offsets.numel() : bags;
     return bag + 1 < count ? begin(bag + 1) : indices.numel();
   }
@@ -40,11 +41,11 @@ struct EmbeddingBags {
     TENON_TRY(read_aoti(weight_handle, "the weight", table));
     const ScalarType type = table.scalar_type();
     if (!isFloatingType(type) || elementSize(type) < 2 || table.dim() != 2) {
-      return fail(Error::InvalidArgument, "a weight of ", type, " and sizes ", table.sizes(),
-                  ", expected rows of a floating type");
+      return fail(Error::InvalidArgument, "the weight has type ", type, " and sizes ",
+                  table.sizes(), ", expected a floating type of 16 bits or more and rank 2");
     }
     if (mode_number < 0 || mode_number > 2) {
-      return fail(Error::InvalidArgument, "mode ", mode_number, ", expected 0, 1 or 2");
+      return fail(Error::InvalidArgument, "mode is ", mode_number, ", expected 0, 1 or 2");
     }
     mode = static_cast<BagMode>(mode_number);
     padding = padding_index;
@@ -52,13 +53,14 @@ struct EmbeddingBags {
     sums_fast = mode != BagMode::Max && type != ScalarType::Double && table.strides()[1] == 1 &&
                 padding < 0;
     bags = offsets.numel() - (includes_last ? 1 : 0);
-    if (bags < 0) return fail(Error::InvalidArgument, "no offsets, expected the last one");
+    if (bags < 0)
+      return fail(Error::InvalidArgument, "there are no offsets, expected at least the last one");
     if (factor != nullptr) TENON_TRY(read_factors(*factor, type));
     TENON_TRY(make_dense(table, type, weight));
     return check();
   }
 
-  /// If the two lists have different types, converts both to the one that holds both.
+  /// Reads both lists. index_type is Long if either of them is.
   Error read_indices(AtenTensorHandle indices_handle, AtenTensorHandle offsets_handle) {
     Tensor places;
     Tensor begins;
@@ -67,9 +69,9 @@ struct EmbeddingBags {
     index_type = promoteTypes(places.scalar_type(), begins.scalar_type());
     const bool fits = index_type == ScalarType::Long || index_type == ScalarType::Int;
     if (!fits || places.dim() != 1 || begins.dim() != 1) {
-      return fail(Error::InvalidArgument, "indices of ", places.scalar_type(), " and sizes ",
-                  places.sizes(), ", and offsets of ", begins.scalar_type(), " and sizes ",
-                  begins.sizes(), ", expected lists of Int or Long");
+      return fail(Error::InvalidArgument, "the indices have type ", places.scalar_type(),
+                  " and sizes ", places.sizes(), ", the offsets type ", begins.scalar_type(),
+                  " and sizes ", begins.sizes(), ", expected lists of Int or Long");
     }
     TENON_TRY(make_dense(places, ScalarType::Long, indices));
     return make_dense(begins, ScalarType::Long, offsets);
@@ -78,11 +80,12 @@ struct EmbeddingBags {
     Tensor given;
     TENON_TRY(read_aoti(handle, "per_sample_weights", given));
     if (mode != BagMode::Sum) {
-      return fail(Error::NotSupported, "per_sample_weights in another mode than sum");
+      return fail(Error::NotSupported, "per_sample_weights are given, but the mode is not sum");
     }
     if (given.scalar_type() != type || given.sizes() != indices.sizes()) {
-      return fail(Error::InvalidArgument, "per_sample_weights of ", given.scalar_type(),
-                  " and sizes ", given.sizes(), ", expected ", type, " and ", indices.sizes());
+      return fail(Error::InvalidArgument, "per_sample_weights have type ", given.scalar_type(),
+                  " and sizes ", given.sizes(), ", expected ", type, " and sizes ",
+                  indices.sizes());
     }
     sums_fast = sums_fast && given.strides()[0] == 1;
     return make_dense(given, computed_type(type), factors);
@@ -92,14 +95,15 @@ struct EmbeddingBags {
     const int64_t rows = weight.sizes()[0];
     for (int64_t i = 0; i < indices.numel(); ++i) {
       if (index[i] >= 0 && index[i] < rows) continue;
-      return fail(Error::OutOfBounds, "index ", index[i], " of ", rows, " rows");
+      return fail(Error::OutOfBounds, "index ", index[i], " is outside a weight of ", rows,
+                  " rows");
     }
     int64_t before = 0;
     for (int64_t i = 0; i < offsets.numel(); ++i) {
       const int64_t offset = begin(i);
       if (offset < before || offset > indices.numel() || (i == 0 && offset != 0)) {
-        return fail(Error::InvalidArgument, "offset ", offset, " after ", before, " among ",
-                    indices.numel(), " indices, expected 0 first, then no smaller ones");
+        return fail(Error::InvalidArgument, "offset ", offset, " follows ", before, " for ",
+                    indices.numel(), " indices, expected offsets from 0 on that do not decrease");
       }
       before = offset;
     }
@@ -131,7 +135,8 @@ void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sourc
       }
       ++count;
     }
-    if (b + 1 == bags.bags) count += bags.indices.numel() - bags.end(b);  // torch counts them too
+    // as in torch, also indices after the bag
+    if (b + 1 == bags.bags) count += bags.indices.numel() - bags.end(b);
     for (int64_t j = 0; j < width && bags.mode == BagMode::Mean && count != 0; ++j) {
       to[j] /= static_cast<T>(count);
     }
@@ -139,8 +144,8 @@ void fill_bags(const EmbeddingBags& bags, T* to, int64_t* counts, int64_t* sourc
   }
 }
 
-/// Makes the bags, the bag of each index, each bag's number of indices, and the rows of maxima. The
-/// last three are 0 where torch does not compute them, with its sizes.
+/// Makes the bags, the bag of each index, the number of indices in each bag, and the row of each
+/// maximum. The last three have torch's sizes, and are 0 where torch does not compute them.
 inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
                        AtenTensorHandle* const (&results)[4]) {
   const ScalarType type = bags.weight.scalar_type();
@@ -166,7 +171,7 @@ inline Error make_bags(const EmbeddingBags& bags, bool counts_offsets,
   } else {
     fill_bags<double>(bags, made[0].data<double>(), counts, rows);
   }
-  // Indices after the last bag get its number: -1 if there is none.
+  // Indices after the last bag get the last bag's number, or -1 if there are no bags.
   std::fill_n(made[1].data<int64_t>(), made[1].tensor().numel(), bags.bags - 1);
   for (int64_t b = 0; b < bags.bags && !bags.is_fast(); ++b) {
     std::fill(made[1].data<int64_t>() + bags.begin(b), made[1].data<int64_t>() + bags.end(b), b);

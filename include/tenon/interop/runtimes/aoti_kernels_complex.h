@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// PyTorch's operators on complex tensors, which have no C function: AOTInductor generates no code
-// for such tensors, and calls the operators by name through interop/aoti_proxy.h. Most refuse real
-// elements, for which models have generated code.
+// PyTorch's operators on complex tensors. There are no C functions for them, and AOTInductor
+// generates no code for complex tensors: models call the operators by name through
+// interop/aoti_proxy.h. Most refuse real elements, for which models have generated code.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_elementwise.h"
@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// All operators compute in this type, so that one loop is compiled.
+/// All operators compute in this type, so that each loop is compiled once.
 using AtenComplex = std::complex<double>;
 
 inline Error add_operand(const EValue& value, Elementwise& job) {
@@ -26,7 +26,7 @@ inline Error give(Elementwise& job, AtenOut& out) {
 }
 inline Error check_complex(ScalarType type) {
   if (isComplexType(type)) return Error::Ok;
-  return fail(Error::NotSupported, "elements of type ", type, ", expected complex numbers");
+  return fail(Error::NotSupported, "the elements have type ", type, ", expected a complex type");
 }
 
 // --- Element by element -------------------------------------------------------------------------
@@ -100,7 +100,7 @@ inline Error run_complex(AtenIn in, AtenOut& out) {
   const ScalarType type = job.type(0);
   const ScalarType result = isComplexType(type) ? ScalarType::Undefined : complex_type_of(type);
   if (type != job.type(1) || result == ScalarType::Undefined) {
-    return fail(Error::InvalidArgument, "elements of types ", type, " and ", job.type(1),
+    return fail(Error::InvalidArgument, "the elements have types ", type, " and ", job.type(1),
                 ", expected Half, Float or Double for both");
   }
   TENON_TRY(job.begin(type, result));
@@ -171,7 +171,7 @@ inline Error reduce_complex(const EValue& tensor, ArrayRef<int64_t> dims, bool k
 inline ArrayRef<int64_t> dims_of(const EValue& value) {
   return value.isNone() ? ArrayRef<int64_t>() : value.toIntList();
 }
-/// The variance: means of squared distances from the mean.
+/// The variance: the mean of squared distances from the mean, with torch's correction.
 inline Error run_complex_variance(AtenIn in, AtenOut& out) {
   Tensor from;
   AtenReduction reduction;
@@ -198,8 +198,8 @@ inline Error run_bmm(AtenIn in, AtenOut& out) {
   const Tensor& b = in[1].toTensor();
   if (a.defined() && b.defined() &&
       (a.dim() != 3 || b.dim() != 3 || a.sizes()[0] != b.sizes()[0])) {
-    return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(),
-                ", expected rank 3 and as many matrices of both");
+    return fail(Error::InvalidArgument, "the batches have sizes ", a.sizes(), " and ", b.sizes(),
+                ", expected rank 3 and equal numbers of matrices");
   }
   return aten_matmul(a, b, Tensor(), out);
 }
@@ -212,8 +212,8 @@ inline Error run_added_product(AtenIn in, AtenOut& out, bool is_batch) {
   TENON_TRY(is_batch ? run_bmm(factors, out) : aten_mm(factors, out));
   const Tensor product = out[0].toTensor();
   if (product.scalar_type() != added.scalar_type()) {
-    return fail(Error::InvalidType, "a sum of ", added.scalar_type(), " and ",
-                product.scalar_type());
+    return fail(Error::InvalidType, "self has type ", added.scalar_type(),
+                ", expected the product's type ", product.scalar_type());
   }
   const double beta = in[3].toScalar().to<double>();
   const double alpha = in[4].toScalar().to<double>();

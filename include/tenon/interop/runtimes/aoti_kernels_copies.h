@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PyTorch's operators that view, copy and choose elements, and have no C function: models call them
-// for complex tensors, for which AOTInductor generates no code. Elements of any type.
+// PyTorch's operators that view, copy and choose elements, for elements of any type. They have no C
+// functions. Models call them for complex tensors, for which AOTInductor generates no code.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_elementwise.h"
@@ -28,7 +28,8 @@ inline Error run_full(AtenIn in, AtenOut& out) {
   TENON_TRY(fill_(made, value.toScalar()));
   return give(made, out);
 }
-/// A copy with equal strides, gaps included, unless elements share memory.
+/// Copies a tensor with its strides, gaps included. If elements share memory, the copy has
+/// preserved_strides().
 /// Source: at::clone_preserve_strides.
 inline Error clone_with_strides(const EValue& value, Tensor& made) {
   Tensor from;
@@ -41,7 +42,7 @@ inline Error clone_with_strides(const EValue& value, Tensor& made) {
   TENON_TRY(aoti_empty(shape, made));
   return convert(made, from);
 }
-/// Returns `made`, a copy, after `given` was copied into its view `part`.
+/// Copies `given` to `part`, which is a view of `made`, and returns `made`.
 inline Error give_with_part(const Tensor& made, Result<Tensor> part, const EValue& given,
                             AtenOut& out) {
   Tensor from;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that count or reduce elements by intervals: histograms and segment reductions.
+// Kernels that count elements (histograms) or reduce them by intervals (segment reductions).
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,8 @@ namespace detail {
 
 // --- Histograms ---------------------------------------------------------------------------------
 
-/// Rounds to a type of 16 bits after each operation, as torch's loops on its own types do.
+/// Rounds a number to `type` if that has 16 bits. torch's loops on these types round after each
+/// operation.
 template <class T>
 T round_to(ScalarType type, T x) noexcept {
   if (type == ScalarType::Half) return static_cast<T>(static_cast<float>(Half(float(x))));
@@ -21,18 +22,20 @@ T round_to(ScalarType type, T x) noexcept {
   return x;
 }
 
-/// A histogram of the rows of `points`: each is a point with a coordinate for each dimension.
+/// A histogram of points. Each row of `points` is a point, with a coordinate for each dimension.
 template <class T>
 struct Histogram {
   ScalarType type = ScalarType::Undefined;
   int64_t count = 0;  // number of points
   const T* points = nullptr;
-  const T* weights = nullptr;         // null if each is 1
-  std::vector<std::vector<T>> edges;  // of each dimension, ascending
-  bool searches = true;  // also tests the neighbours of the computed bin, since edges are rounded
+  const T* weights = nullptr;         // null if each weight is 1
+  std::vector<std::vector<T>> edges;  // the bins' edges in each dimension, ascending
+  // whether the neighbours of the computed bin are tested too, since edges are rounded
+  bool searches = true;
 
   T rounded(T x) const noexcept { return round_to(type, x); }
-  /// As torch's linspace, which is compiled with fused multiply-add.
+  /// Computes from + step * count_ as torch's linspace does, which is compiled with fused
+  /// multiply-add.
   T step_from(T from, T step, size_t count_) const noexcept {
     const auto steps = static_cast<T>(count_);
     if (elementSize(type) > 2) return std::fma(step, steps, from);
@@ -46,9 +49,10 @@ struct Histogram {
       return fail(Error::InvalidArgument, "the range ", left, " to ", right, " is not finite");
     }
     if (left > right) {
-      return fail(Error::InvalidArgument, "the range begins at ", left, " and ends at ", right);
+      return fail(Error::InvalidArgument, "the range begins at ", left, ", after its end, ", right);
     }
-    if (bins < 1) return fail(Error::InvalidArgument, bins, " bins, expected 1 or more");
+    if (bins < 1)
+      return fail(Error::InvalidArgument, "the number of bins is ", bins, ", expected 1 or more");
     if (left == right) {
       const double half = searches ? 0.5 : 1;
       left -= half;
@@ -65,7 +69,7 @@ struct Histogram {
     }
     return Error::Ok;
   }
-  /// Sets the edges of a dimension by the least and greatest coordinates.
+  /// Sets equidistant edges from the dimension's least coordinate to its greatest.
   Error set_edges(size_t dim, int64_t bins) {
     double left = count == 0 ? 0 : static_cast<double>(points[dim]);
     double right = count == 0 ? (searches ? 1 : 0) : left;
@@ -78,7 +82,7 @@ struct Histogram {
     return set_edges(dim, bins, left, right);
   }
 
-  /// The bin of a coordinate; -1 if it is in none.
+  /// The bin of a coordinate; -1 if the coordinate is outside all bins.
   int64_t bin(size_t dim, T x) const noexcept {
     const std::vector<T>& at = edges[dim];
     const auto bins = static_cast<int64_t>(at.size()) - 1;
@@ -103,7 +107,7 @@ struct Histogram {
       if (at >= 0) to[at] = rounded(to[at] + (weights == nullptr ? T{1} : weights[i]));
     }
   }
-  /// Divides each count by the sum, and by the volume of its bin.
+  /// Divides each count by the sum of all counts and by the volume of its bin.
   void make_density(T* to, int64_t size) const noexcept {
     T sum = 0;
     for (int64_t i = 0; i < size; ++i) sum += to[i];
@@ -124,12 +128,13 @@ struct Histogram {
 struct HistogramArguments {
   const int64_t* bins = nullptr;
   int64_t dims = 1;
-  const double* range = nullptr;  // null: the range of the points
+  const double* range = nullptr;  // if null, the range of the points is used
   int64_t range_size = 0;
   AtenTensorHandle* weight = nullptr;
   bool is_density = false;
-  bool is_histc = false;     // does not test neighbouring bins
-  bool has_columns = false;  // the last dimension has coordinates, else elements are points
+  bool is_histc = false;  // whether neighbouring bins are not tested
+  // whether a point is a row of the last dimension; else each element is a point
+  bool has_columns = false;
 };
 
 /// Returns the counts, and the edges unless `edges` is null.
@@ -140,17 +145,19 @@ inline Error answer_histogram(AtenTensorHandle self, const HistogramArguments& a
   const ScalarType type = given.scalar_type();
   const ArrayRef<int64_t> sizes = given.sizes();
   if (!isFloatingType(type) || elementSize(type) == 1) {
-    return fail(Error::NotSupported, "a histogram of ", type, " elements; convert them to Float");
+    return fail(Error::NotSupported, "a histogram of ", type,
+                " elements is not supported; convert them to Float");
   }
   if (elementSize(type) == 2 && args.range == nullptr && !args.is_histc) {
-    return fail(Error::NotSupported, "the range of ", type, " elements; give one");
+    return fail(Error::NotSupported, "the range of ", type,
+                " elements is not computed; pass a range");
   }
   if (args.has_columns && (sizes.size() < 2 || sizes[sizes.size() - 1] != args.dims)) {
-    return fail(Error::InvalidArgument, "points of sizes ", sizes,
-                ", expected rank 2 or more, with ", args.dims, " coordinates last");
+    return fail(Error::InvalidArgument, "the points have sizes ", sizes,
+                ", expected rank 2 or more, and ", args.dims, " as the last size");
   }
   if (args.range != nullptr && args.range_size != 2 * args.dims) {
-    return fail(Error::InvalidArgument, "a range of ", args.range_size, " numbers, expected ",
+    return fail(Error::InvalidArgument, "the range has ", args.range_size, " numbers, expected ",
                 2 * args.dims);
   }
   return on_floating_type(type, [&](auto zero) -> Error {
@@ -175,8 +182,9 @@ inline Error answer_histogram(AtenTensorHandle self, const HistogramArguments& a
                             ? weights.sizes() == ArrayRef<int64_t>(sizes.data(), sizes.size() - 1)
                             : weights.numel() == histogram.count;
       if (weights.scalar_type() != type || !fits) {
-        return fail(Error::InvalidArgument, "weights of sizes ", weights.sizes(), " and type ",
-                    weights.scalar_type(), " for points of sizes ", sizes, " and type ", type);
+        return fail(Error::InvalidArgument, "the weights have sizes ", weights.sizes(),
+                    " and type ", weights.scalar_type(), ", the points sizes ", sizes, " and type ",
+                    type, "; expected a weight of that type for each point");
       }
       TENON_TRY(make_dense(weights, computed_type(type), weights));
       histogram.weights = dense_data<T>(weights);
@@ -207,7 +215,7 @@ inline Error read_segment_reduction(const char* name, SegmentReduction& read) {
     read = static_cast<SegmentReduction>(i);
     return Error::Ok;
   }
-  return fail(Error::InvalidArgument, "the reduction \"", name,
+  return fail(Error::InvalidArgument, "the reduction is \"", name,
               "\", expected max, mean, min, sum or prod");
 }
 
@@ -235,15 +243,15 @@ T reduce_segment(SegmentReduction how, ScalarType type, const double* initial, c
   return round_to(type, so_far / static_cast<T>(count));
 }
 
-/// The begin and the end of each segment in its row.
+/// For each segment, its begin and its end in the row.
 struct Segments {
   std::vector<int64_t> begins;
   std::vector<int64_t> ends;
   std::vector<int64_t> sizes;  // of the result
   size_t axis = 0;
 
-  /// Reads lengths of consecutive segments, or offsets.
-  /// Errors: InvalidArgument, OutOfBounds for a segment outside its row.
+  /// Reads the lengths of consecutive segments, or their offsets.
+  /// Errors: InvalidArgument; InvalidType; OutOfBounds for a segment outside its row.
   Error read(AtenTensorHandle handle, bool are_offsets, int64_t axis_, bool unsafe,
              ArrayRef<int64_t> data) {
     const char* const name = are_offsets ? "the offsets" : "the lengths";
@@ -259,9 +267,9 @@ struct Segments {
                 (unsafe || are_offsets || dense.numel() != 0) && (!are_offsets || given[axis] > 0);
     for (size_t d = 0; fits && d < axis; ++d) fits = given[d] == data[d];
     if (!fits) {
-      return fail(Error::InvalidArgument, name, " have sizes ", given, " for axis ", axis,
-                  " of data of sizes ", data, "; they have the sizes up to the axis",
-                  are_offsets ? ", and an offset more than segments" : "");
+      return fail(Error::InvalidArgument, name, " have sizes ", given, ", expected rank ", axis + 1,
+                  ", and the sizes ", data, " of the data before axis ", axis,
+                  are_offsets ? ", and at least one offset" : "");
     }
     TENON_TRY(make_dense(dense, ScalarType::Long, dense));
     sizes.assign(data.begin(), data.end());
@@ -274,18 +282,19 @@ struct Segments {
       for (int64_t i = 0; i < sizes[axis]; ++i) {
         begins.push_back(are_offsets ? at[i] : end);
         if (!are_offsets && (at[i] < 0 || at[i] > data[axis] - end)) {
-          return fail(Error::OutOfBounds, "a segment of length ", at[i], " from ", end, " of ",
-                      data[axis], " on");
+          return fail(Error::OutOfBounds, "a segment of length ", at[i], " at ", end,
+                      " is outside ", data[axis], " elements");
         }
         end = are_offsets ? at[i + 1] : end + at[i];
         ends.push_back(end);
         if (begins.back() < 0 || end < begins.back() || end > data[axis]) {
-          return fail(Error::OutOfBounds, "a segment from ", begins.back(), " to ", end, " of ",
-                      data[axis]);
+          return fail(Error::OutOfBounds, "a segment from ", begins.back(), " to ", end,
+                      " is not a range of ", data[axis], " elements");
         }
       }
       if (!are_offsets && !unsafe && end != data[axis]) {
-        return fail(Error::InvalidArgument, "lengths add up to ", end, ", expected ", data[axis]);
+        return fail(Error::InvalidArgument, "the lengths add up to ", end, ", expected ",
+                    data[axis]);
       }
       at += given[axis];
     }
@@ -297,7 +306,8 @@ inline Error answer_segments(const Tensor& data, SegmentReduction how, const Seg
                              const double* initial, AtenTensorHandle* ret) {
   const ScalarType type = data.scalar_type();
   if (!isFloatingType(type) || elementSize(type) == 1) {
-    return fail(Error::NotSupported, "segments of ", type, " elements; convert them to Float");
+    return fail(Error::NotSupported, "segments of ", type,
+                " elements are not supported; convert them to Float");
   }
   AotiResult result;
   TENON_TRY(result.make(segments.sizes, type, computed_type(type)));
@@ -383,7 +393,8 @@ AOTITorchError aoti_torch_cpu_segment_reduce(AtenTensorHandle data, const char* 
     TENON_TRY(read_aoti(data, "the data", given));
     TENON_TRY(read_segment_reduction(text_or_empty(reduce), how));
     if (indices != nullptr || (lengths == nullptr && offsets == nullptr)) {
-      return fail(Error::InvalidArgument, "segments by indices; expected lengths or offsets");
+      return fail(Error::InvalidArgument,
+                  "expected the segments' lengths or offsets, and no indices");
     }
     TENON_TRY(segments.read(offsets != nullptr ? *offsets : *lengths, offsets != nullptr, axis,
                             unsafe != 0, given.sizes()));

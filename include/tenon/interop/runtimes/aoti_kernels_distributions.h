@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that fill a tensor, or a new one of its shape, from a distribution: bernoulli_,
+// Kernels that fill a tensor, or a new tensor like it, with numbers of a distribution: bernoulli_,
 // exponential, normal, uniform, and native_dropout.
 #pragma once
 
@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A new tensor like `self`, filled by fill(tensor).
+/// Makes a new tensor like `self`, calls fill(tensor), and returns it.
 template <class Fill>
 AOTITorchError answer_filled(const char* function, AtenTensorHandle self,
                              const AtenGeneratorHandle* generator, AtenTensorHandle* ret,
@@ -31,13 +31,14 @@ inline Span<double> doubles_of(const Tensor& tensor) noexcept {
   return {static_cast<double*>(all.data), static_cast<size_t>(all.layout.numel)};
 }
 
-/// Sets elements to 1 with a probability for each, else to 0.
+/// Sets each element to 1 with its probability in `p`, or with `p_of_all` if `p` is null; else to
+/// 0.
 inline Error fill_bernoulli(const Tensor& tensor, const Tensor* p, double p_of_all) {
   const ScalarType type = tensor.scalar_type();
   TENON_TRY(check_random_type(type, !isComplexType(type), "a real type"));
   const auto check = [](double value) {
     if (value >= 0 && value <= 1) return Error::Ok;
-    return fail(Error::InvalidArgument, "a probability of ", value, ", expected 0 to 1");
+    return fail(Error::InvalidArgument, "a probability is ", value, ", expected 0 to 1");
   };
   Tensor numbers;
   Tensor wanted;
@@ -80,7 +81,8 @@ inline Error drop_elements(const Tensor& tensor, const Tensor& mask, double p) {
   return copy_(tensor, values, CastMode::Truncate);
 }
 
-/// Exponential with mean 1 / lambda; always above 0.
+/// Fills a tensor with numbers of the exponential distribution with mean 1 / lambda. All are above
+/// 0.
 inline Error fill_exponential(const Tensor& made, double lambda) {
   const ScalarType type = made.scalar_type();
   TENON_TRY(check_random_type(type, isFloatingType(type), "a floating type"));
@@ -89,7 +91,8 @@ inline Error fill_exponential(const Tensor& made, double lambda) {
   }
   Tensor numbers;
   TENON_TRY(make_uniform(made.sizes(), numbers));
-  // The middles of the generator's 2^53 intervals: neither 0 nor 1.
+  // Uses the middles of the generator's 2^53 intervals, so that the logarithm's argument is neither
+  // 0 nor 1.
   for (double& value : doubles_of(numbers)) value = -std::log(value + 0x1p-54) / lambda;
   return copy_(made, numbers);
 }
@@ -136,8 +139,8 @@ AOTITorchError aoti_torch_cpu_uniform(AtenTensorHandle self, double from, double
                        [&](const Tensor& made) { return fill_uniform(made, from, to); });
 }
 
-/// Result 1 is a Bool mask of the elements that are kept. The others become 0, and those kept are
-/// multiplied by 1 / (1 - p).
+/// Result 0 has the input's elements: those that are dropped are 0, the others are multiplied by 1
+/// / (1 - p). Result 1 is a Bool mask of the elements that are kept.
 AOTITorchError aoti_torch_cpu_native_dropout(AtenTensorHandle input, double p, int32_t* train,
                                              AtenTensorHandle* ret0, AtenTensorHandle* ret1) {
   return aoti_answer(__func__, [&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PyTorch's operators that find eigenvalues and singular values, by Jacobi rotations, and functions
-// of matrices that need these or matrix powers. All compute in double.
+// PyTorch's operators for eigenvalues and singular values, by Jacobi rotations, and for
+// pseudoinverses and exponentials of matrices. All compute in double.
 #pragma once
 
 #include <cmath>
@@ -27,14 +27,15 @@ inline double dot(const double* a, const double* b, int64_t n) noexcept {
   for (int64_t i = 0; i < n; ++i) sum += a[i] * b[i];
   return sum;
 }
-/// Divides by the largest magnitude, so that squares do not overflow, and returns it.
+/// Divides the numbers by their largest magnitude, so that squares do not overflow. Sets `scale` to
+/// that magnitude.
 /// Errors: InvalidArgument for infinities and NaN.
 inline Error scale_down(double* x, int64_t count, double& scale) {
   scale = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(x[i])) {
       return fail(Error::InvalidArgument, "a matrix has an element that is ", x[i],
-                  ", so that it does not converge");
+                  ", so its decomposition does not converge");
     }
     scale = (std::max)(scale, std::abs(x[i]));
   }
@@ -42,8 +43,9 @@ inline Error scale_down(double* x, int64_t count, double& scale) {
   for (int64_t i = 0; i < count; ++i) x[i] /= scale;
   return Error::Ok;
 }
-/// The rotation that makes the inner product of two columns 0, or an off-diagonal element of a
-/// symmetric matrix: from that number and the two diagonal elements.
+/// The rotation that makes `product` 0. That is the inner product of two columns, whose squared
+/// lengths are `first` and `second`; or an off-diagonal element of a symmetric matrix, whose
+/// diagonal elements are `first` and `second`.
 struct Rotation {
   double cosine = 1;
   double sine = 0;
@@ -62,10 +64,10 @@ struct Rotation {
     }
   }
 };
-constexpr int kMaxJacobiSweeps = 60;  // ten are usual
+constexpr int kMaxJacobiSweeps = 60;  // usually about ten are needed
 
-/// Turns a symmetric n x n matrix into its eigenvalues, on the diagonal; the eigenvectors become
-/// the columns of v, which must be the identity.
+/// Diagonalizes a symmetric n x n matrix. Its eigenvalues are then on its diagonal, and its
+/// eigenvectors are the columns of v, which must be the identity before.
 inline Error diagonalize(double* a, double* v, int64_t n) {
   const double least = std::numeric_limits<double>::epsilon() * std::sqrt(dot(a, a, n * n)) /
                        static_cast<double>((std::max)(n, int64_t{1}));
@@ -83,14 +85,15 @@ inline Error diagonalize(double* a, double* v, int64_t n) {
     }
     if (!has_turned) return Error::Ok;
   }
-  return fail(Error::InvalidState, "eigenvalues did not converge");
+  return fail(Error::InvalidState, "the eigenvalues did not converge");
 }
-/// Rotates the columns of a tall m x n matrix until they are orthogonal, and those of v, n x n,
-/// with them.
+/// Rotates the columns of `a`, a tall m x n matrix, until they are orthogonal. Applies the same
+/// rotations to the columns of v, which is n x n.
 inline Error orthogonalize(double* a, double* v, int64_t m, int64_t n) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
   const double tolerance = kEpsilon * std::sqrt(static_cast<double>(m));
-  const double least = kEpsilon * kEpsilon * dot(a, a, m * n);  // a column below it is 0
+  // columns with a smaller squared length count as 0
+  const double least = kEpsilon * kEpsilon * dot(a, a, m * n);
   for (int sweep = 0; sweep < kMaxJacobiSweeps; ++sweep) {
     bool has_turned = false;
     for (int64_t q = 1; q < n; ++q) {
@@ -108,13 +111,13 @@ inline Error orthogonalize(double* a, double* v, int64_t m, int64_t n) {
     }
     if (!has_turned) return Error::Ok;
   }
-  return fail(Error::InvalidState, "singular values did not converge");
+  return fail(Error::InvalidState, "the singular values did not converge");
 }
-/// Sets column `done` of a matrix of m rows to a unit vector that is orthogonal to the columns
-/// before.
+/// Sets column `done` of a matrix of m rows to a unit vector that is orthogonal to all columns
+/// before it.
 inline void add_orthogonal_column(double* a, int64_t m, int64_t done) noexcept {
   double* const to = a + done * m;
-  // Starts from the unit vector with the largest part outside their span.
+  // Starts from the unit vector that has the largest part outside the span of these columns.
   int64_t best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (int64_t i = 0; i < m; ++i) {
@@ -134,7 +137,7 @@ inline void add_orthogonal_column(double* a, int64_t m, int64_t done) noexcept {
     for (int64_t i = 0; i < m; ++i) to[i] /= length;
   }
 }
-/// The indices of the numbers in ascending order.
+/// The indices that sort the numbers in ascending order.
 inline std::vector<int64_t> ascending_order(const std::vector<double>& numbers) {
   std::vector<int64_t> order(numbers.size());
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -149,14 +152,14 @@ inline void set_identity(double* a, int64_t n) noexcept {
   for (int64_t i = 0; i < n * n; ++i) a[i] = i % (n + 1) == 0;
 }
 
-/// A batch of matrices as U S Vᵀ.
+/// The singular value decomposition U S Vᵀ of a batch of matrices.
 struct SingularValues {
   ColumnMatrices u;
   ColumnMatrices v;
   Tensor s;
-  int64_t rank = 0;  // the length of s
+  int64_t rank = 0;  // number of singular values
 
-  /// U and V of `rank` columns, or square with `is_full`.
+  /// U and V have `rank` columns; with `is_full` they are square.
   Error find(const Tensor& given, bool is_full) {
     const Dims batch(batch_of(given));
     ColumnMatrices a;  // tall or square: the transpose of a wide matrix
@@ -280,7 +283,7 @@ inline Error run_eigh(AtenIn in, AtenOut& out) {
   return give_by_columns(vectors, type, out);
 }
 
-/// Reads a tolerance of pinv for each matrix.
+/// Reads a tolerance of pinv: one number for each matrix. `without` is the default.
 inline Error read_limits(const EValue& value, const Dims& batch, double without, Tensor& read) {
   if (value.isNone()) {
     TENON_TRY(make_doubles(batch, read));
@@ -290,7 +293,8 @@ inline Error read_limits(const EValue& value, const Dims& batch, double without,
   TENON_ASSIGN(read, try_expand(read, batch));
   return make_dense(read, ScalarType::Double, read);
 }
-/// V / S Uᵀ, where singular values below the tolerance give 0.
+/// Computes V S⁺ Uᵀ, where S⁺ has 1 / s for each singular value s above the tolerance, and 0 for
+/// the others.
 inline Error run_pinv(AtenIn in, AtenOut& out) {
   Tensor given;
   TENON_TRY(read_matrices(in[0], "self", given));
@@ -318,7 +322,7 @@ inline Error run_pinv(AtenIn in, AtenOut& out) {
   TENON_TRY(make_doubles(with_sizes(batch, {n, m}), made));
   for (int64_t k = 0; k < product(batch) && found.rank != 0; ++k) {
     const double* const s = doubles(found.s) + k * found.rank;
-    // As in torch, rtol's default is 0 if atol is given.
+    // As in torch, the default of rtol is 0 if atol is above 0.
     const bool has_default = in[2].isNone() && doubles(absolute)[k] > 0;
     const double limit =
         (std::max)(doubles(absolute)[k], has_default ? 0 : doubles(relative)[k] * s[0]);
@@ -334,7 +338,7 @@ inline Error run_pinv(AtenIn in, AtenOut& out) {
   return give_dense(made, type, out);
 }
 
-/// to = a b, plus the identity with `adds_identity`, of n x n matrices divided by `divisor`.
+/// to = a b / divisor, for n x n matrices. With `adds_identity` the identity is added.
 inline void multiply_squares(const double* a, const double* b, int64_t n, double divisor,
                              bool adds_identity, double* to) noexcept {
   for (int64_t i = 0; i < n; ++i) {
@@ -346,9 +350,10 @@ inline void multiply_squares(const double* a, const double* b, int64_t n, double
     if (adds_identity) to[i * n + i] += 1;
   }
 }
-/// Scales the matrices down, sums the exponential series, and squares the result as often.
+/// Halves each matrix until its norm is at most 1/2, sums the exponential series, and squares the
+/// result once for each halving.
 inline Error run_matrix_exp(AtenIn in, AtenOut& out) {
-  constexpr int kTerms = 18;  // for norms up to 1/2: exact in double
+  constexpr int kTerms = 18;  // enough for double precision if the norm is at most 1/2
   Tensor given;
   Tensor a;
   Tensor made;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by the kernels of aoti_kernels_pointwise.h: inputs that broadcast to one shape, and a
-// result with torch's result_type and the strides of its TensorIterator.
+// Tools of the kernels in aoti_kernels_pointwise.h: inputs are broadcast to one shape, and the
+// result has torch's result_type and the strides of torch's TensorIterator.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// As on_computed_number(), without int64_t.
+/// Like on_computed_number(), but without int64_t.
 /// Errors: NotSupported for integers.
 template <class F>
 Error on_computed_fraction(ScalarType type, const F& f) {
@@ -19,7 +19,7 @@ Error on_computed_fraction(ScalarType type, const F& f) {
   const ScalarType computed = computed_type(type);
   if (computed == ScalarType::ComplexFloat) return f(std::complex<float>());
   if (computed == ScalarType::ComplexDouble) return f(std::complex<double>());
-  return fail(Error::NotSupported, "elements of type ", type);
+  return fail(Error::NotSupported, "elements of type ", type, " are not supported");
 }
 
 inline ScalarType real_type_of(ScalarType type) noexcept {
@@ -38,14 +38,14 @@ class Elementwise {
     ++count_;
     return Error::Ok;
   }
-  /// Adds an input, a tensor that the host can read.
+  /// Adds an input. The host must be able to read it.
   void add(const Tensor& tensor) { inputs_[count_++] = tensor; }
   ScalarType type(size_t i) const noexcept { return inputs_[i].scalar_type(); }
   /// The type to which both inputs are converted.
   ScalarType common_type() const noexcept { return result_type(inputs_[0], inputs_[count_ - 1]); }
 
-  /// Makes the result, and converts the inputs to the computed type of `common`. With
-  /// `is_row_major` the result's strides do not follow the inputs'.
+  /// Makes the result, and converts the inputs to the computed type of `common`. The result is
+  /// row-major with `is_row_major`; else its strides follow the inputs'.
   /// Errors: InvalidArgument for sizes that do not broadcast, NotSupported for an undefined type.
   Error begin(ScalarType common, ScalarType result, bool is_row_major = false);
 
@@ -77,7 +77,7 @@ class Elementwise {
   }
 
  private:
-  using Steps = std::array<int64_t, 3>;  // of the result and the inputs, in elements
+  using Steps = std::array<int64_t, 3>;  // strides of the result and the inputs, in elements
 
   std::vector<int64_t> input_strides(const Dims& sizes, size_t k) const;
   Dims result_strides(const Dims& sizes) const;
@@ -105,8 +105,9 @@ class Elementwise {
   size_t count_ = 0;
   Tensor inputs_[2];
   Tensor result_;
-  Tensor work_;                 // the result in its computed type
-  std::vector<int64_t> sizes_;  // merged where possible, innermost first
+  Tensor work_;  // the result in its computed type
+  // sizes of the loops, innermost first; dimensions are merged where possible
+  std::vector<int64_t> sizes_;
   std::vector<Steps> steps_;
 };
 
@@ -135,7 +136,7 @@ inline Dims Elementwise::result_strides(const Dims& sizes) const {
   return Dims(strides_in_order(sizes, iteration_order(sizes, strides)));
 }
 
-/// The dimensions as loops over all operands, innermost first.
+/// Sets the loops over all operands, innermost first.
 inline void Elementwise::merge_dimensions(const AotiShape& shape) {
   const std::vector<int64_t> of_a = input_strides(shape.sizes, 0);
   const std::vector<int64_t> of_b = input_strides(shape.sizes, count_ - 1);
@@ -160,7 +161,8 @@ inline void Elementwise::merge_dimensions(const AotiShape& shape) {
 
 inline Error Elementwise::begin(ScalarType common, ScalarType result, bool is_row_major) {
   if (common == ScalarType::Undefined || result == ScalarType::Undefined) {
-    return fail(Error::NotSupported, "elements of types ", type(0), " and ", type(count_ - 1));
+    return fail(Error::NotSupported, "elements of types ", type(0), " and ", type(count_ - 1),
+                " are not supported");
   }
   AotiShape shape;
   shape.sizes = inputs_[0].sizes();

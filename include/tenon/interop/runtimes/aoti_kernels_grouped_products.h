@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Reads one scale for all, or one for each of `count` rows or columns.
+/// Reads a scale for the whole matrix, or a scale for each of `count` rows or columns.
 inline Error read_scales(AtenTensorHandle handle, const char* name, int64_t count, Tensor& dense) {
   TENON_TRY(read_dense(handle, name, ScalarType::Float, dense));
   if (dense.numel() == 1 || dense.numel() == count) return Error::Ok;
@@ -32,8 +32,8 @@ struct ScaledProduct {
     TENON_TRY(read_of_rank(mat2, "mat2", 2, b));
     for (const Tensor* t : {&a, &b}) {
       if (!is_float8(t->scalar_type())) {
-        return fail(Error::NotSupported, "a scaled product of ", t->scalar_type(),
-                    " matrices, expected Float8_e4m3fn or Float8_e5m2");
+        return fail(Error::NotSupported, "a matrix has type ", t->scalar_type(),
+                    ", expected Float8_e4m3fn or Float8_e5m2");
       }
     }
     TENON_TRY(check_product_sizes(a, b, a.sizes()[0], b.sizes()[1]));
@@ -74,7 +74,8 @@ AOTITorchError aoti_torch_cpu__scaled_mm(AtenTensorHandle self, AtenTensorHandle
     const ScalarType type =
         out_dtype != nullptr ? type_of_torch_number(*out_dtype) : product.a.scalar_type();
     if (!isFloatingType(type)) {
-      return fail(Error::NotSupported, "a scaled product as torch's dtype ", *out_dtype);
+      return fail(Error::NotSupported, "out_dtype is torch's dtype ", *out_dtype,
+                  ", expected a floating type");
     }
     AotiResult result;
     const Dims sizes{product.a.sizes()[0], product.b.sizes()[1]};
@@ -104,8 +105,9 @@ AOTITorchError aoti_torch_cpu__scaled_mm_out(AtenTensorHandle out, AtenTensorHan
   });
 }
 
-/// Products of batches; or of a matrix that is cut into groups, by rows, columns or the summed
-/// dimension, which end at the indices in `offs`, as torch.nn.functional.grouped_mm.
+/// Multiplies two batches of matrices, as torch.nn.functional.grouped_mm does. A single matrix in
+/// place of a batch is cut into groups that end at the indices in `offs`: along the dimension that
+/// is not summed, or if both arguments are single matrices along the summed dimension.
 AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandle mat2,
                                           AtenTensorHandle* offs, AtenTensorHandle* bias,
                                           int32_t* out_dtype, AtenTensorHandle* ret0) {
@@ -123,13 +125,13 @@ AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandl
         (out_dtype != nullptr && type_of_torch_number(*out_dtype) != type)) {
       return fail(Error::NotSupported, "grouped products of sizes ", a.sizes(), " and ", b.sizes(),
                   " of ", type,
-                  ", expected rank 2 or 3 of Float, BFloat16 or Half, no bias, and "
-                  "no other out_dtype");
+                  " are not supported, expected rank 2 or 3, Float, BFloat16 or Half, no bias, and "
+                  "the same out_dtype");
     }
     const bool has_ends = offs != nullptr && *offs != nullptr;
     if (has_ends == (x == 3 && y == 3)) {
       return fail(Error::InvalidArgument, "grouped products of sizes ", a.sizes(), " and ",
-                  b.sizes(), has_ends ? " with offs" : " without offs");
+                  b.sizes(), has_ends ? " take no offs" : " need offs");
     }
     const int64_t m = a.sizes()[x - 2];
     const int64_t n = b.sizes()[y - 1];
@@ -144,7 +146,7 @@ AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandl
       TENON_TRY(make_dense(ends, ScalarType::Int, ends));
       if (x == 2 && y == 2) groups = ends.numel();
     }
-    const int64_t cut = x == 3 ? n : y == 3 ? m : k;  // the dimension that offs cuts
+    const int64_t cut = x == 3 ? n : y == 3 ? m : k;  // size of the dimension that offs cuts
     bool fits = b.sizes()[y - 2] == k && (!has_ends || ends.numel() == groups) &&
                 (x != 3 || y != 3 || b.sizes()[0] == groups);
     int64_t before = 0;
@@ -154,8 +156,8 @@ AOTITorchError aoti_torch_cpu__grouped_mm(AtenTensorHandle self, AtenTensorHandl
       before = end;
     }
     if (!fits) {
-      return fail(Error::InvalidArgument, "matrices of sizes ", a.sizes(), " and ", b.sizes(),
-                  " in groups with ends ", ends.defined() ? ends.sizes() : a.sizes());
+      return fail(Error::InvalidArgument, "sizes ", a.sizes(), " and ", b.sizes(), " and ", groups,
+                  " groups", has_ends ? " that end at offs" : "", " do not fit together");
     }
     // Rows begin at multiples of 16 bytes, as in torch.
     AotiShape shape;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Kernels that read and write elements at positions given by lists of index tensors.
+// Kernels that read and write elements at positions that a list of index tensors gives.
 //
-// All indices are checked before the first element is written. If an element is written twice, the
-// later value stays, in the order in which one thread of torch writes.
+// All indices are checked before the first element is written. If an element is written several
+// times, it keeps the value that a single thread of torch writes last.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernel_elements.h"
@@ -10,8 +10,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The strides of torch's view of a tensor with other sizes of equal element count; empty if a copy
-/// is needed. Includes those of dimensions of size 1, by which torch orders dimensions.
+/// The strides of torch's view of a tensor with the sizes `wanted`, which have as many elements;
+/// empty if a copy is needed. Strides of dimensions of size 1 are torch's too, since torch orders
+/// dimensions by them.
 /// Source: at::detail::computeStride.
 inline AotiDims torch_view_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                    ArrayRef<int64_t> wanted) {
@@ -35,22 +36,25 @@ inline AotiDims torch_view_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> st
   return made;
 }
 
-/// The elements that x[i, :, j] selects. The result has the dimensions `before`, those of the
-/// indices, and the dimensions `after`.
+/// The elements that an expression such as x[i, :, j] selects. The result has the dimensions of x
+/// before the indices, then those of the indices, then those of x after them.
 class AotiIndexing {
  public:
   Dims sizes;  // of the result
 
-  /// `self` has torch's sizes and strides; offsets are for elements at `strides`.
+  /// Reads the indices of `self`, which has torch's sizes and strides. A null handle stands for
+  /// `:`.
   Error read(const Tensor& self, const std::vector<AtenTensorHandle>& handles) {
     const ArrayRef<int64_t> own = self.sizes();
     if (handles.size() > own.size()) {
-      return fail(Error::OutOfBounds, handles.size(), " indices of a tensor of rank ", own.size());
+      return fail(Error::OutOfBounds, handles.size(), " indices are given for a tensor of rank ",
+                  own.size());
     }
     for (const AtenTensorHandle handle : handles) TENON_TRY(add(handle, own));
     while (indices_.size() < own.size()) indices_.emplace_back();
     if (indices_.size() > own.size()) {
-      return fail(Error::OutOfBounds, "more indices than the ", own.size(), " dimensions");
+      return fail(Error::OutOfBounds, "indices and masks cover ", indices_.size(),
+                  " dimensions of a tensor of rank ", own.size());
     }
     for (const One& index : indices_) {
       if (index.is_given) TENON_TRY(broadcast_sizes(index.sizes, shape_));
@@ -58,8 +62,8 @@ class AotiIndexing {
     return arrange(self);
   }
 
-  /// The offsets of the indexed elements, for a tensor with `strides`, in the given order of the
-  /// result's dimensions.
+  /// The offsets of the indexed elements in a tensor with `strides`; the dimensions of the indices
+  /// are in the given order.
   /// Errors: OutOfBounds for an index.
   Error find(ArrayRef<int64_t> strides, ArrayRef<size_t> order, AotiDims& found) const {
     AotiDims shape;
@@ -82,15 +86,15 @@ class AotiIndexing {
     return Error::Ok;
   }
 
-  /// The entries of a list that belong to dimensions that are not indexed, before the indices and
-  /// after them.
+  /// Of a list with an entry for each dimension, the entries of dimensions without an index: those
+  /// before the indices, and those after them.
   AotiDims before(ArrayRef<int64_t> list) const { return pick(list, 0, before_); }
   AotiDims after(ArrayRef<int64_t> list) const { return pick(list, before_, kept_.size()); }
   size_t before_count() const noexcept { return before_; }
   const Dims& shape() const noexcept { return shape_; }
 
-  /// torch's order of the result's dimensions, innermost first, from the operands' strides. `first`
-  /// is null or the strides of another operand, which comes before the indices.
+  /// torch's order of the result's dimensions, innermost first. It follows from the operands'
+  /// strides: of `self`, of `first` unless that is null, and of the indices.
   std::vector<size_t> order(const Tensor& self, const AotiDims* first) const {
     const auto item = static_cast<int64_t>(elementSize(self.scalar_type()));
     std::vector<AotiDims> operands;
@@ -109,7 +113,7 @@ class AotiIndexing {
       wanted.resize(sizes.size(), 1);
       AotiDims spread = broadcast_strides(index.sizes, index.torch_strides, shape_);
       const bool is_spread = std::count(spread.begin(), spread.end(), 0) != 0;
-      if (index.is_int && is_spread) {  // torch copies it to a dense Long tensor
+      if (index.is_int && is_spread) {  // torch copies such an index to a dense Long tensor
         spread = strides_in_order(shape_, iteration_order(shape_, {spread}));
       }
       spread = torch_view_strides(shape_, spread, wanted);
@@ -122,7 +126,7 @@ class AotiIndexing {
     return iteration_order(sizes, operands);
   }
 
-  /// Strides of a tensor that is broadcast to `wanted`.
+  /// The strides of a tensor that is broadcast to the sizes `wanted`.
   static AotiDims broadcast_strides(ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
                                     ArrayRef<int64_t> wanted) {
     AotiDims made(wanted.size(), 0);
@@ -162,13 +166,13 @@ class AotiIndexing {
     indices_.push_back(index);
     return Error::Ok;
   }
-  /// A mask counts as a list for each of its dimensions.
+  /// Replaces a mask by a list of indices for each of its dimensions.
   Error add_mask(const Tensor& given, ArrayRef<int64_t> own) {
     const ArrayRef<int64_t> covered = given.sizes();
     for (size_t d = 0; d < covered.size(); ++d) {
       const size_t at = indices_.size() + d;
       if (at < own.size() && own[at] == covered[d]) continue;
-      return fail(Error::OutOfBounds, "a mask of sizes ", covered, " at dimension ",
+      return fail(Error::OutOfBounds, "a mask of sizes ", covered, " does not fit at dimension ",
                   indices_.size(), " of a tensor of sizes ", own);
     }
     Tensor mask;
@@ -184,7 +188,7 @@ class AotiIndexing {
     return Error::Ok;
   }
 
-  /// Moves the indexed dimensions to the front if others are between them.
+  /// Moves the indexed dimensions to the front if other dimensions are between them.
   Error arrange(const Tensor& self) {
     ptrdiff_t count = 0;
     own_sizes_ = self.sizes();
@@ -199,7 +203,8 @@ class AotiIndexing {
         continue;
       }
       if (own_sizes_[d] == 0 && product(shape_) != 0) {
-        return fail(Error::OutOfBounds, "an index of dimension ", d, " of size 0");
+        return fail(Error::OutOfBounds, "an index is given for dimension ", d,
+                    ", which has size 0");
       }
       first = std::min(first, d);
       last = d;
@@ -220,11 +225,11 @@ class AotiIndexing {
     return picked;
   }
 
-  std::vector<One> indices_;  // for each dimension of the tensor
+  std::vector<One> indices_;  // an index for each dimension of the tensor
   Dims own_sizes_;
   Dims shape_;                // the broadcast shape of the indices
   std::vector<size_t> kept_;  // dimensions that are not indexed
-  size_t before_ = 0;         // how many of these come before the indices
+  size_t before_ = 0;         // number of these dimensions before the indices
 };
 
 inline Error read_list(const AtenTensorHandle** handles, int64_t count,
@@ -300,8 +305,8 @@ inline Error gather_by_indices(const Tensor& self, const std::vector<AtenTensorH
   return make_aoti_handle(std::move(made), *ret);
 }
 
-/// Makes a copy of `self` in `result`, by `make`, in which the indexed elements are replaced by
-/// `values`, or `values` are added to them.
+/// Makes `result` by make(type) and copies `self` to it. Then replaces the indexed elements by
+/// `values`, or adds `values` to them.
 template <class Make>
 Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& handles,
                      AtenTensorHandle values_handle, bool accumulates, AotiResult& result,
@@ -313,8 +318,8 @@ Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& ha
   Tensor given;
   TENON_TRY(read_aoti(values_handle, "the values", given));
   if (given.scalar_type() != type) {
-    return fail(Error::InvalidType, "values of type ", given.scalar_type(), " for a tensor of ",
-                type);
+    return fail(Error::InvalidType, "the values have type ", given.scalar_type(),
+                ", expected the tensor's type ", type);
   }
   Dims sizes = indexing.sizes;
   TENON_TRY(broadcast_sizes(given.sizes(), sizes));
@@ -327,7 +332,7 @@ Error put_by_indices(const Tensor& self, const std::vector<AtenTensorHandle>& ha
   const AotiDims spread = AotiIndexing::broadcast_strides(given.sizes(), given.strides(), sizes);
   const size_t before = indexing.before_count();
   const size_t middle = before + indexing.shape().size();
-  std::vector<size_t> order;  // of the indices' dimensions
+  std::vector<size_t> order;  // order of the indices' dimensions, outermost first
   for (const size_t d : indexing.order(self, &spread)) {
     if (d >= before && d < middle) order.insert(order.begin(), d - before);
   }

@@ -11,7 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Writes L of L Lᵀ to the lower triangle, and 0 to the other. Returns LAPACK's info.
+/// Computes the Cholesky factorization L Lᵀ. Writes L to the lower triangle, and 0 above the
+/// diagonal. Returns LAPACK's info.
 template <class T>
 int32_t factor_cholesky(T* a, int64_t n) noexcept {
   int32_t info = 0;
@@ -64,7 +65,7 @@ inline Error run_solve_triangular(AtenIn in, AtenOut& out) {
   if (a.scalar_type() != b.scalar_type() ||
       b.sizes().end()[is_left ? -2 : -1] != a.sizes().back()) {
     return fail(Error::InvalidArgument, "A has sizes ", a.sizes(), " and type ", a.scalar_type(),
-                ", B ", b.sizes(), " and ", b.scalar_type());
+                ", B has sizes ", b.sizes(), " and type ", b.scalar_type(), "; they do not fit");
   }
   Dims batch(batch_of(b));
   TENON_TRY(broadcast_sizes(batch_of(a), batch));
@@ -86,7 +87,7 @@ inline Error run_solve_triangular(AtenIn in, AtenOut& out) {
   return give_by_columns(solution, a.scalar_type(), out);
 }
 
-/// Computes Q from `reflections`, with m rows and as many columns as q.
+/// Computes Q from `reflections`, with as many columns as q has.
 inline void make_q(const ColumnMatrices& reflections, const Tensor& taus, ColumnMatrices& q) {
   on_floating_type(q.memory.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
@@ -154,8 +155,9 @@ inline Error run_householder_product(AtenIn in, AtenOut& out) {
   const int64_t count = taus.sizes().empty() ? -1 : taus.sizes().back();
   if (taus.scalar_type() != a.scalar_type() || reflections.rows < reflections.columns ||
       count > reflections.columns || taus.sizes() != with_sizes(batch, {count})) {
-    return fail(Error::InvalidArgument, "reflections of sizes ", a.sizes(), ", tau of ",
-                taus.sizes(), " and type ", taus.scalar_type());
+    return fail(Error::InvalidArgument, "the reflections have sizes ", a.sizes(),
+                ", tau has sizes ", taus.sizes(), " and type ", taus.scalar_type(),
+                "; they do not fit");
   }
   TENON_TRY(make_dense(taus, a.scalar_type(), taus));
   TENON_TRY(q.make_zeros(batch, reflections.rows, reflections.columns, a.scalar_type()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Kernels of matrix factorizations: solving with triangular and Cholesky factors, and QR, for Float
-// and Double, by plain loops. Matrices are stored by columns, like LAPACK's and torch's results.
+// Kernels for matrix factorizations: they solve with triangular and Cholesky factors, and compute
+// QR, for Float and Double, by plain loops. Matrices are stored by columns, like those of LAPACK
+// and of torch's results.
 #pragma once
 
 #include <cmath>
@@ -10,11 +11,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A copy whose matrices, the last two dimensions, are stored by columns.
+/// Copies a tensor. The matrices in the copy's last two dimensions are stored by columns.
 inline Error copy_by_columns(const Tensor& from, ScalarType type, Tensor& made) {
   AotiShape shape;
   shape.sizes = from.sizes();
-  shape.strides = row_major_strides(shape.sizes);  // as torch's for empty matrices
+  shape.strides = row_major_strides(shape.sizes);  // torch's strides, for empty matrices too
   TENON_TRY(shape.check());
   if (const size_t rank = shape.sizes.size(); rank >= 2) {
     shape.strides[rank - 2] = 1;
@@ -30,7 +31,7 @@ inline Dims with_sizes(ArrayRef<int64_t> first, std::initializer_list<int64_t> l
   return sizes;
 }
 
-/// A batch of matrices for computations, dense and by columns.
+/// A dense batch of matrices that are stored by columns, for computations.
 struct ColumnMatrices {
   Tensor memory;  // of sizes (…, columns, rows)
   int64_t rows = 0;
@@ -41,7 +42,7 @@ struct ColumnMatrices {
   T* at(int64_t k) const noexcept {
     return static_cast<T*>(fields(TensorArg(memory)).data) + k * rows * columns;
   }
-  /// Copies matrices, broadcast to the batch.
+  /// Copies matrices, and broadcasts them to the batch.
   Error copy(const Tensor& from, ArrayRef<int64_t> batch) {
     const size_t rank = from.sizes().size();
     rows = from.sizes()[rank - 2];
@@ -87,7 +88,7 @@ struct ColumnMatrices {
   }
 };
 
-/// Checks that a tensor has matrices of Float or Double.
+/// Checks that a tensor's last two dimensions are matrices of Float or Double.
 inline Error check_matrices(const Tensor& read, const char* name) {
   const ScalarType type = read.scalar_type();
   if (read.sizes().size() < 2) {
@@ -106,7 +107,7 @@ inline Error check_square(const Tensor& a, const char* name) noexcept {
   if (a.sizes()[rank - 1] == a.sizes()[rank - 2]) return Error::Ok;
   return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), ", expected square matrices");
 }
-/// Reads square factors, and the right-hand sides of equations; their batches broadcast.
+/// Reads square factors, and the right-hand sides of equations. Broadcasts their batches.
 inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, const char* name,
                             ColumnMatrices& x, ColumnMatrices& factors) {
   Tensor a;
@@ -116,7 +117,8 @@ inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, con
   TENON_TRY(check_square(a, name));
   if (a.scalar_type() != b.scalar_type() || b.sizes()[b.sizes().size() - 2] != a.sizes().back()) {
     return fail(Error::InvalidArgument, name, " has sizes ", a.sizes(), " and type ",
-                a.scalar_type(), ", self ", b.sizes(), " and ", b.scalar_type());
+                a.scalar_type(), ", self has sizes ", b.sizes(), " and type ", b.scalar_type(),
+                "; they do not fit");
   }
   Dims batch(batch_of(b));
   TENON_TRY(broadcast_sizes(batch_of(a), batch));
@@ -124,8 +126,8 @@ inline Error read_equations(AtenTensorHandle sides, AtenTensorHandle factor, con
   return x.copy(b, batch);
 }
 
-/// Replaces x by the solution of a x = b, or of the transpose's equation. `a` is n x n, of which
-/// one triangle is read; x has `count` columns.
+/// Solves a x = b, or aᵀ x = b: x has b before and the solution after. Reads one triangle of `a`,
+/// which is n x n; x has `count` columns.
 template <class T>
 void solve_triangular(const T* a, T* x, int64_t n, int64_t count, bool is_upper, bool is_transposed,
                       bool has_unit_diagonal) noexcept {
@@ -144,14 +146,14 @@ void solve_triangular(const T* a, T* x, int64_t n, int64_t count, bool is_upper,
     }
   }
 }
-/// Solves with a Cholesky factor: upper, of Uᵀ U, or lower, of L Lᵀ.
+/// Solves with a Cholesky factor: with `is_upper` U of Uᵀ U, else L of L Lᵀ.
 template <class T>
 void solve_cholesky(const T* factor, T* x, int64_t n, int64_t count, bool is_upper) noexcept {
   solve_triangular(factor, x, n, count, is_upper, is_upper, false);
   solve_triangular(factor, x, n, count, is_upper, !is_upper, false);
 }
 
-/// Applies I - tau v vᵀ to `count` columns, `distance` apart: v is 1 followed by n - 1 elements.
+/// Applies I - tau v vᵀ to `count` columns that are `distance` apart. v[0] counts as 1.
 template <class T>
 void reflect(const T* v, T tau, int64_t n, T* x, int64_t count, int64_t distance,
              int64_t step = 1) noexcept {
@@ -164,8 +166,8 @@ void reflect(const T* v, T tau, int64_t n, T* x, int64_t count, int64_t distance
     for (int64_t i = 1; i < n; ++i) to[i * step] -= sum * v[i];
   }
 }
-/// The reflection that makes x (alpha, 0, …), as LAPACK's larfg: v is stored in x[1 …], alpha in
-/// x[0].
+/// Finds the reflection that turns x into (alpha, 0, …), as LAPACK's larfg does. Stores alpha in
+/// x[0] and v in x[1 …]. Returns tau.
 template <class T>
 T make_reflection(T* x, int64_t n) noexcept {
   T norm = 0;
@@ -179,7 +181,7 @@ T make_reflection(T* x, int64_t n) noexcept {
   return tau;
 }
 
-/// QR of an m x n matrix by reflections, as LAPACK's geqrf.
+/// Factors an m x n matrix into Q R by reflections, as LAPACK's geqrf does.
 template <class T>
 void factor_qr(T* a, int64_t m, int64_t n, T* tau) noexcept {
   for (int64_t i = 0; i < (std::min)(m, n); ++i) {
@@ -189,7 +191,7 @@ void factor_qr(T* a, int64_t m, int64_t n, T* tau) noexcept {
   }
 }
 
-/// P, L and U from the result of lu_factor(); empty ones if not requested.
+/// Makes P, L and U from the result of lu_factor(). Those that are not requested are empty.
 inline Error unpack_lu(const Tensor& lu, const Tensor& given_pivots, bool unpack_data,
                        bool unpack_pivots, AotiResult& p, AotiResult& l, AotiResult& u) {
   const ScalarType type = lu.scalar_type();
@@ -202,14 +204,15 @@ inline Error unpack_lu(const Tensor& lu, const Tensor& given_pivots, bool unpack
   Tensor pivots;
   if (unpack_pivots) {
     if (given_pivots.scalar_type() != ScalarType::Int || given_pivots.sizes() != with({k})) {
-      return fail(Error::InvalidArgument, "pivots of sizes ", given_pivots.sizes(), " and ",
-                  given_pivots.scalar_type(), ", expected ", with({k}), " and Int");
+      return fail(Error::InvalidArgument, "the pivots have sizes ", given_pivots.sizes(),
+                  " and type ", given_pivots.scalar_type(), ", expected sizes ", with({k}),
+                  " and Int");
     }
     TENON_TRY(make_dense(given_pivots, ScalarType::Int, pivots));
     for (int64_t i = 0; i < pivots.numel(); ++i) {
       const int32_t row = dense_data<int32_t>(pivots)[i];
       if (row < 1 || row > m) {
-        return fail(Error::OutOfBounds, "pivot ", row, ", expected 1 to ", m);
+        return fail(Error::OutOfBounds, "a pivot is ", row, ", expected 1 to ", m);
       }
     }
   }
@@ -220,7 +223,8 @@ inline Error unpack_lu(const Tensor& lu, const Tensor& given_pivots, bool unpack
   TENON_TRY(u.make(unpack_data ? with({k, n}) : Dims{0}, type, type));
   TENON_TRY(zero_(p.work()));
   const int64_t made = p.tensor().numel() + l.tensor().numel() + u.tensor().numel();
-  const int64_t count = made == 0 ? 0 : product(batch);  // of any number without elements
+  // without elements the batch sizes may be any
+  const int64_t count = made == 0 ? 0 : product(batch);
   on_floating_type(type, [&](auto zero) {
     using T = decltype(zero);
     std::vector<int64_t> order(static_cast<size_t>(count == 0 ? 0 : m));
@@ -359,13 +363,14 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
     const size_t side = other.sizes().size() - (left != 0 ? 2 : 1);
     for (const ScalarType given : {given_taus.scalar_type(), other.scalar_type()}) {
       if (given == type) continue;
-      return fail(Error::InvalidType, "reflections of ", type, " and a tensor of ", given);
+      return fail(Error::InvalidType, "the reflections have type ", type,
+                  ", tau or the matrices have type ", given);
     }
     if (batch_of(other) != batch || given_taus.sizes() != ArrayRef<int64_t>(expected) ||
         other.sizes()[side] != a.sizes()[a.sizes().size() - 2] ||
         count != (std::min)(other.sizes()[side], a.sizes().back())) {
-      return fail(Error::InvalidArgument, "reflections of sizes ", a.sizes(), ", tau of ",
-                  given_taus.sizes(), " and matrices of ", other.sizes());
+      return fail(Error::InvalidArgument, "the reflections have sizes ", a.sizes(), ", tau ",
+                  given_taus.sizes(), ", the matrices ", other.sizes(), "; they do not fit");
     }
     ColumnMatrices v;
     ColumnMatrices x;
@@ -377,7 +382,7 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
       using T = decltype(zero);
       for (int64_t k = 0; k < count_matrices(other); ++k) {
         for (int64_t step = 0; step < count; ++step) {
-          // Q = H0 H1 …
+          // Q is H0 H1 …: this decides in which order the reflections are applied.
           const int64_t i = (left != 0) == (transpose != 0) ? step : count - 1 - step;
           const T* const reflection = v.at<T>(k) + i * v.rows + i;
           const T tau = dense_data<T>(taus)[k * count + i];

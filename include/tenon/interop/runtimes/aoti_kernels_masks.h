@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that find, take and replace elements selected by a mask, and that repeat indices.
+// Kernels that find, select and replace elements by a mask, and a kernel that repeats indices.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernel_elements.h"
@@ -12,7 +12,7 @@ inline AOTITorchError answer_nonzero(const char* function, AtenTensorHandle self
   return aoti_answer(function, [&] {
     Tensor mask;
     TENON_TRY(read_dense(self, "the input", ScalarType::Bool, mask));
-    // As torch, returns a list for each dimension.
+    // As in torch, the indices of each dimension are contiguous.
     const int64_t count = count_nonzero(mask);
     Tensor made;
     TENON_TRY(aoti_empty({{count, mask.dim()}, {1, count}, ScalarType::Long}, made));
@@ -20,7 +20,7 @@ inline AOTITorchError answer_nonzero(const char* function, AtenTensorHandle self
     return make_aoti_handle(std::move(made), *ret0);
   });
 }
-/// Repeats each index i repeats[i] times.
+/// Returns each index i repeats[i] times.
 inline AOTITorchError answer_repeats(const char* function, AtenTensorHandle repeats,
                                      const int64_t* output_size, AtenTensorHandle* ret0) noexcept {
   return aoti_answer(function, [&] {
@@ -29,20 +29,21 @@ inline AOTITorchError answer_repeats(const char* function, AtenTensorHandle repe
     TENON_TRY(read_aoti(repeats, "the repeats", given));
     const ScalarType type = given.scalar_type();
     if (given.dim() != 1 || (type != ScalarType::Long && type != ScalarType::Int)) {
-      return fail(Error::InvalidArgument, "repeats of sizes ", given.sizes(), " and type ", type,
-                  ", expected one dimension of Long or Int");
+      return fail(Error::InvalidArgument, "the repeats have sizes ", given.sizes(), " and type ",
+                  type, ", expected rank 1 and Long or Int");
     }
     TENON_TRY(make_dense(given, ScalarType::Long, counts));
     const auto* const count = dense_data<int64_t>(counts);
     int64_t total = 0;
     for (int64_t i = 0; i < counts.numel(); ++i) {
       if (count[i] < 0 || !add(total, count[i], total)) {
-        return fail(Error::InvalidArgument, count[i], " repeats of index ", i);
+        return fail(Error::InvalidArgument, "the number of repeats of index ", i, " is ", count[i],
+                    ", which is negative or too large");
       }
     }
     if (output_size != nullptr && *output_size != total && counts.numel() != 0) {
-      return fail(Error::InvalidArgument, "output_size is ", *output_size, ", the repeats make ",
-                  total);
+      return fail(Error::InvalidArgument, "output_size is ", *output_size,
+                  ", but the repeats add up to ", total);
     }
     AotiResult result;
     TENON_TRY(result.make(Dims{total}, type, ScalarType::Long));
@@ -79,15 +80,15 @@ AOTITorchError aoti_torch_cpu_masked_scatter(AtenTensorHandle self, AtenTensorHa
     TENON_TRY(read_aoti(source, "the source", values));
     const ScalarType type = from.scalar_type();
     if (values.scalar_type() != type) {
-      return fail(Error::InvalidType, "a source of type ", values.scalar_type(), ", expected ",
+      return fail(Error::InvalidType, "the source has type ", values.scalar_type(), ", expected ",
                   type);
     }
     TENON_TRY(make_dense(values, type, values));
     const auto* const choice = dense_data<uint8_t>(chosen);
     const int64_t count = count_nonzero(chosen);
     if (count > values.numel()) {
-      return fail(Error::InvalidArgument, "a source of ", values.numel(), " elements for ", count,
-                  " that the mask chooses");
+      return fail(Error::InvalidArgument, "the source has ", values.numel(),
+                  " elements, but the mask selects ", count);
     }
     AotiResult result;
     TENON_TRY(result.make(from.sizes(), type, type));

@@ -11,7 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Normalizes rows of `width` elements by their root mean square, and returns its inverse.
+/// Divides each row of `width` elements by its root mean square and multiplies it by `weight`. Also
+/// writes the inverse of each row's root mean square.
 template <class T>
 void normalize_rows(int64_t rows, int64_t width, const T* from, const T* weight, T eps, T* to,
                     T* inverse) noexcept {
@@ -38,21 +39,22 @@ AOTITorchError aoti_torch_cpu__fused_rms_norm(AtenTensorHandle input,
     TENON_TRY(read_aoti(input, "the input", given));
     const ScalarType type = given.scalar_type();
     const ScalarType computed = computed_type(type);
-    if (!isFloatingType(type)) return fail(Error::NotSupported, "an input of ", type);
+    if (!isFloatingType(type))
+      return fail(Error::NotSupported, "the input has type ", type, ", expected a floating type");
     const ArrayRef<int64_t> sizes = given.sizes();
     ArrayRef<int64_t> shape;
     TENON_TRY(read_values("normalized_shape", normalized_shape, normalized_shape_len, shape));
     const size_t count = shape.size();
     if (count == 0 || count > sizes.size() ||
         ArrayRef<int64_t>(sizes.end() - count, count) != shape) {
-      return fail(Error::InvalidArgument, "normalized_shape ", shape,
+      return fail(Error::InvalidArgument, "normalized_shape is ", shape,
                   ", expected the last sizes of an input of sizes ", sizes);
     }
     Tensor scale;
     if (weight != nullptr) {
       TENON_TRY(read_dense(*weight, "the weight", computed, scale));
       if (scale.sizes() != shape) {
-        return fail(Error::InvalidArgument, "a weight of sizes ", scale.sizes(), ", expected ",
+        return fail(Error::InvalidArgument, "the weight has sizes ", scale.sizes(), ", expected ",
                     shape);
       }
     }

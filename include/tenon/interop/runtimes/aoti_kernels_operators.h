@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PyTorch's operators that sort or count and have no C function: interop/aoti_proxy.h calls them by
-// name.
+// PyTorch's operators that sort or count. They have no C functions: models call them by name
+// through interop/aoti_proxy.h.
 #pragma once
 
 #include <cmath>
@@ -58,15 +58,17 @@ inline Error run_bincount(Span<const EValue> inputs, std::vector<EValue>& output
   if (least < 0)
     return fail(Error::InvalidArgument, "minlength is ", least, ", expected 0 or more");
   if (given.sizes().size() != 1 || (count != 0 && type > ScalarType::Long)) {
-    return fail(Error::InvalidArgument, "a tensor of sizes ", given.sizes(), " and type ", type,
+    return fail(Error::InvalidArgument, "the input has sizes ", given.sizes(), " and type ", type,
                 ", expected rank 1 and Byte or signed integers");
   }
   TENON_TRY(make_dense(given, ScalarType::Long, bins));
   const auto* const at = dense_data<int64_t>(bins);
   int64_t size = least;
   for (int64_t i = 0; i < count; ++i) {
-    if (at[i] < 0) return fail(Error::InvalidArgument, "element ", i, " is ", at[i]);
-    if (at[i] == INT64_MAX) return fail(Error::OutOfBounds, "element ", i, " is ", at[i]);
+    if (at[i] < 0)
+      return fail(Error::InvalidArgument, "element ", i, " is ", at[i], ", expected 0 or more");
+    if (at[i] == INT64_MAX)
+      return fail(Error::OutOfBounds, "element ", i, " is ", at[i], ", which is too large");
     size = (std::max)(size, at[i] + 1);
   }
   ScalarType sum_type = ScalarType::Long;
@@ -92,15 +94,15 @@ inline Error run_bincount(Span<const EValue> inputs, std::vector<EValue>& output
   return give(result, outputs);
 }
 
-/// Slices of a tensor along a dimension, or its elements, in groups of equal ones.
+/// Groups equal slices of a tensor along a dimension, or equal elements.
 struct UniqueSlices {
-  Tensor dense;                   // the slices, consecutively
-  std::vector<int64_t> sizes;     // first the number of slices
-  size_t dim = 0;                 // the position of that number in the results' sizes
+  Tensor dense;                   // the slices, one after the other
+  std::vector<int64_t> sizes;     // number of slices, then the sizes of a slice
+  size_t dim = 0;                 // position of the number of groups in the result's sizes
   int64_t count = 0;              // number of slices
   int64_t width = 1;              // elements in a slice
-  OrderedRow keys;                // of all elements
-  std::vector<int64_t> order;     // of the slices
+  OrderedRow keys;                // keys of all elements
+  std::vector<int64_t> order;     // order of the slices
   std::vector<int64_t> firsts;    // first slice of each group
   std::vector<int64_t> group_of;  // the group of each slice
   std::vector<int64_t> group_size;
@@ -120,7 +122,8 @@ struct UniqueSlices {
     for (size_t d = 0; d < of.size(); ++d) {
       if (d == dim) continue;
       if (of[d] == 0) {
-        return fail(Error::InvalidArgument, "sizes ", of, " have a 0 beside dimension ", dim);
+        return fail(Error::InvalidArgument, "sizes ", of, " have a 0 in another dimension than ",
+                    dim);
       }
       sizes.push_back(of[d]);
       width *= of[d];
@@ -153,7 +156,7 @@ struct UniqueSlices {
                                           comes_before);
     });
   }
-  /// Puts consecutive equal slices into one group; NaN is equal to nothing.
+  /// Puts equal slices that follow each other into one group. NaN does not equal NaN.
   void group() {
     const bool has_nan = isFloatingType(dense.scalar_type());
     const auto are_equal = [&](const OrderedElement& a, const OrderedElement& b) {
@@ -210,7 +213,7 @@ inline Error run_unique2(Span<const EValue> inputs, std::vector<EValue>& outputs
                                : give_longs({}, outputs));
   return give_longs(inputs[3].toBool() ? slices.group_size : std::vector<int64_t>(), outputs);
 }
-/// As torch, returns positions and counts even if not requested.
+/// As in torch, returns positions and counts even if they are not requested.
 inline Error run_unique_dim(Span<const EValue> inputs, std::vector<EValue>& outputs) {
   Tensor given;
   UniqueSlices slices;
@@ -238,7 +241,7 @@ inline Error run_unique_consecutive(Span<const EValue> inputs, std::vector<EValu
   return give_longs(gives_counts ? slices.group_size : std::vector<int64_t>(), outputs);
 }
 
-/// Draws `drawn` indices with these weights, by uniform random numbers.
+/// Draws `drawn` indices by their weights. `uniform` has random numbers from 0 to 1.
 inline void draw_by_weight(const double* weights, const double* uniform, int64_t count,
                            int64_t drawn, bool replaces, int64_t* to) {
   if (replaces) {
@@ -251,7 +254,8 @@ inline void draw_by_weight(const double* weights, const double* uniform, int64_t
     }
     return;
   }
-  // Without replacement: the first of exponential clocks with these rates.
+  // Without replacement: draws an exponentially distributed time for each index, with its weight as
+  // the rate. The indices with the smallest times are drawn.
   OrderedRow row(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
     const double time = -std::log1p(-uniform[i]) / weights[i];
@@ -268,12 +272,12 @@ inline Error run_multinomial(Span<const EValue> inputs, std::vector<EValue>& out
   const ScalarType type = weights.scalar_type();
   std::vector<int64_t> sizes(weights.sizes().begin(), weights.sizes().end());
   if (sizes.empty() || sizes.size() > 2 || !isFloatingType(type) || elementSize(type) == 1) {
-    return fail(Error::InvalidArgument, "weights of sizes ", weights.sizes(), " and type ", type,
-                ", expected floating ones of rank 1 or 2");
+    return fail(Error::InvalidArgument, "the weights have sizes ", weights.sizes(), " and type ",
+                type, ", expected rank 1 or 2 and a floating type of 16 bits or more");
   }
   const int64_t count = sizes.back();
   if (drawn < 1 || count == 0 || (!replaces && drawn > count)) {
-    return fail(Error::InvalidArgument, drawn, " samples of ", count,
+    return fail(Error::InvalidArgument, drawn, " samples cannot be drawn from ", count, " weights",
                 replaces ? "" : " without replacement");
   }
   TENON_TRY(make_dense(weights, ScalarType::Double, weights));

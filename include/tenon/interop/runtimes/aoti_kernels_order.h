@@ -30,8 +30,8 @@ inline Error topk_aoti(AtenTensorHandle self, int64_t k, int64_t dim, bool large
   TENON_TRY(check_compared_type(from.type(), false));
   const ArrayRef<int64_t> given = from.dense.sizes();
   if (k < 0 || k > from.rows.count) {
-    return fail(Error::OutOfBounds, "k is ", k, ", dimension ", dim, " of sizes ", given, " has ",
-                from.rows.count, " elements");
+    return fail(Error::OutOfBounds, "k is ", k, ", but dimension ", dim, " of sizes ", given,
+                " has ", from.rows.count, " elements");
   }
   std::vector<int64_t> sizes(given.begin(), given.end());
   if (sizes.empty()) {
@@ -55,7 +55,7 @@ inline Error topk_aoti(AtenTensorHandle self, int64_t k, int64_t dim, bool large
 }
 
 /// Moves the element with rank k to position k, by Hoare's selection with the median of three as
-/// the pivot; among equal elements it chooses the one of torch's kthvalue.
+/// the pivot. Of equal elements it chooses the one that torch's kthvalue chooses.
 inline void select_rank(OrderedRow& row, size_t k) noexcept {
   const auto order = [&](size_t a, size_t b) {
     if (comes_before(row[b], row[a])) std::swap(row[a], row[b]);
@@ -87,7 +87,7 @@ inline void select_rank(OrderedRow& row, size_t k) noexcept {
   if (last == first + 1) order(first, last);
 }
 
-/// Returns one element of each row, which pick(row) chooses.
+/// Returns from each row the element that pick(row) chooses.
 template <class Pick>
 Error pick_of_rows(const RowsToOrder& from, bool keeps_dim, AtenTensorHandle* values,
                    AtenTensorHandle* indices, const Pick& pick) {
@@ -104,7 +104,7 @@ inline Error kthvalue_aoti(AtenTensorHandle self, int64_t k, int64_t dim, bool k
   TENON_TRY(check_compared_type(from.type(), false));
   TENON_TRY(from.check_has_elements());
   if (k < 1 || k > from.rows.count) {
-    return fail(Error::OutOfBounds, "k is ", k, ", dimension ", dim, " of sizes ",
+    return fail(Error::OutOfBounds, "k is ", k, ", but dimension ", dim, " of sizes ",
                 from.dense.sizes(), " has elements 1 to ", from.rows.count);
   }
   return pick_of_rows(from, keeps_dim, values, indices, [&](OrderedRow& row) {
@@ -140,8 +140,8 @@ inline Error mode_aoti(AtenTensorHandle self, int64_t dim, bool keeps_dim, AtenT
   });
 }
 
-/// The median of all elements. Without elements it is NaN, or for integers torch's conversion of
-/// NaN.
+/// The median of all elements. If there are none it is NaN; for integers, the number to which torch
+/// converts NaN.
 inline Error median_aoti(AtenTensorHandle self, bool ignores_nan, AtenTensorHandle* ret) {
   RowsToOrder all;
   TENON_TRY(all.read(self, 0));

@@ -23,7 +23,7 @@ template <class T>
 T reciprocal(T x) noexcept {
   return 1 / x;
 }
-/// As in torch, by Smith's method; with 0 and infinities a part may be NaN.
+/// Computes 1 / z by Smith's method, as torch does. For 0 and infinities a part may be NaN.
 template <class T>
 std::complex<T> reciprocal(std::complex<T> z) noexcept {
   const T real = z.real();
@@ -57,7 +57,7 @@ inline int64_t abs_of(int64_t x) noexcept { return x < 0 ? multiply_elements(x, 
 inline float abs_of(float x) noexcept { return std::abs(x); }
 inline double abs_of(double x) noexcept { return std::abs(x); }
 inline double abs_of(std::complex<double> z) noexcept { return std::hypot(z.real(), z.imag()); }
-/// Computed in Double, where squares neither overflow nor underflow.
+/// Computes in Double, in which squares neither overflow nor underflow.
 inline float abs_of(std::complex<float> z) noexcept {
   const double real = z.real();
   const double imag = z.imag();
@@ -82,13 +82,13 @@ inline int64_t common_divisor(int64_t a, int64_t b) noexcept {
   return static_cast<int64_t>(greater);
 }
 
-/// The rules of a function of one or two tensors for types and strides.
+/// How a function of one or two tensors treats types and strides.
 struct ElementRules {
-  bool widens_integers = false;  // to Float, as for a Double beside a tensor
+  bool widens_integers = false;  // to Float, as a Python float in place of the second tensor does
   bool takes_bool = true;
   bool takes_complex_half = true;
   bool gives_real = false;
-  bool is_row_major = false;  // whatever the inputs' strides
+  bool is_row_major = false;  // whatever strides the inputs have
   bool complex_is_row_major = false;
 };
 
@@ -108,7 +108,7 @@ AOTITorchError answer_elementwise(const char* function, const ElementRules& rule
     if ((type == ScalarType::Bool && !rules.takes_bool) ||
         (type == ScalarType::ComplexHalf && !rules.takes_complex_half) ||
         (isFloatingType(type) && elementSize(type) == 1)) {
-      return fail(Error::NotSupported, "elements of type ", type);
+      return fail(Error::NotSupported, "elements of type ", type, " are not supported");
     }
     TENON_TRY(job.begin(type, rules.gives_real ? real_type_of(type) : type,
                         rules.is_row_major || (is_complex && rules.complex_is_row_major)));
@@ -125,14 +125,14 @@ AOTITorchError answer_elementwise(const char* function, const ElementRules& rule
   });
 }
 
-/// The type of a complex number's parts; else T.
+/// The type of T's parts if T is complex, else T.
 template <class T>
 using PartOf = decltype(abs_of(T()));
 
 #pragma GCC visibility push(default)
 extern "C" {
 
-/// For complex elements, their real magnitude.
+/// The magnitudes of complex elements are real.
 AOTITorchError aoti_torch_cpu_abs(AtenTensorHandle self, AtenTensorHandle* ret0) {
   ElementRules rules;
   rules.takes_bool = false;
@@ -164,7 +164,7 @@ AOTITorchError aoti_torch_cpu_add_Scalar(AtenTensorHandle self, double other, do
     job.template compute<T, T>([&](T x) { return x + addend; });
   });
 }
-/// Integers are refused, as in libtorch, whose function also passes alpha as a Double.
+/// Refuses integers, as libtorch's function does: alpha is a double.
 AOTITorchError aoti_torch_cpu_add_Tensor(AtenTensorHandle self, AtenTensorHandle other,
                                          double alpha, AtenTensorHandle* ret0) {
   return answer_elementwise<false>(__func__, {}, self, &other, ret0, [&](auto& job, auto zero) {
@@ -240,7 +240,7 @@ AOTITorchError aoti_torch_cpu_polar(AtenTensorHandle abs, AtenTensorHandle angle
     const ScalarType type = job.type(0);
     const ScalarType result = isComplexType(type) ? ScalarType::Undefined : complex_type_of(type);
     if (type != job.type(1) || result == ScalarType::Undefined) {
-      return fail(Error::InvalidArgument, "elements of types ", type, " and ", job.type(1),
+      return fail(Error::InvalidArgument, "the elements have types ", type, " and ", job.type(1),
                   ", expected Half, Float or Double for both");
     }
     TENON_TRY(job.begin(type, result));
@@ -262,7 +262,8 @@ AOTITorchError aoti_torch_cpu_gcd(AtenTensorHandle self, AtenTensorHandle other,
     TENON_TRY(job.read(other, "the second input"));
     const ScalarType type = job.common_type();
     if (!isIntegralType(type, false)) {
-      return fail(Error::NotSupported, "elements of type ", type, ", expected integers");
+      return fail(Error::NotSupported, "the elements have type ", type,
+                  ", expected an integer type");
     }
     TENON_TRY(job.begin(type, type));
     job.compute<int64_t, int64_t>(common_divisor);

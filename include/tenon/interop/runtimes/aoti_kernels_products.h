@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products and distances that interop/aoti_onednn.h lacks.
+// Kernels for products and distances that interop/aoti_onednn.h lacks.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_plain_product.h"
@@ -7,7 +7,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Computes beta self + alpha a b, then `change` of each element, in the computed type.
+/// Computes beta self + alpha a b in the computed type, and applies `change` to each element.
 template <class Change>
 Error add_matrix_product(const Tensor& self, const Tensor& a, const Tensor& b, double beta,
                          double alpha, const Dims& result_sizes, AtenTensorHandle* ret,
@@ -33,7 +33,7 @@ inline Error add_matrix_product(const Tensor& self, const Tensor& a, const Tenso
                             [](AotiResult&) { return Error::Ok; });
 }
 
-/// The distance of two rows of `count` elements, with the p of torch's cdist.
+/// The distance between two rows of `count` elements, for the p of torch's cdist.
 template <class T>
 T distance_of(const T* a, const T* b, int64_t count, double p) noexcept {
   T sum = 0;
@@ -57,13 +57,14 @@ T distance_of(const T* a, const T* b, int64_t count, double p) noexcept {
 inline Error check_distance(const Tensor& x, double p) noexcept {
   const ScalarType type = x.scalar_type();
   if (type != ScalarType::Float && type != ScalarType::Double) {
-    return fail(Error::NotSupported, "distances of ", type, " tensors, expected Float or Double");
+    return fail(Error::NotSupported, "the tensors have type ", type, ", expected Float or Double");
   }
   if (p >= 0) return Error::Ok;
   return fail(Error::InvalidArgument, "p is ", p, ", expected at least 0");
 }
 
-/// A factor of _trilinear: sizes and strides for all dimensions, 0 for missing ones.
+/// A factor of _trilinear. It has a stride for each dimension of the product: 0 for dimensions that
+/// the factor lacks or in which its size is 1.
 struct TrilinearFactor {
   Tensor dense;
   std::vector<int64_t> strides;
@@ -94,7 +95,7 @@ struct TrilinearFactor {
     }
     if (fits) return Error::Ok;
     return fail(Error::InvalidArgument, "a factor of sizes ", given.sizes(),
-                " does not fit the others, of ", ArrayRef<int64_t>(sizes));
+                " does not fit the other factors, of sizes ", ArrayRef<int64_t>(sizes));
   }
 };
 
@@ -116,7 +117,8 @@ AOTITorchError aoti_torch_cpu_addbmm(AtenTensorHandle self, AtenTensorHandle bat
     if (x[0] != y[0] || x[2] != y[1]) {
       return fail(Error::InvalidArgument, "batches of sizes ", x, " and ", y, " have no product");
     }
-    // The sum of products is one product of the matrices joined side by side.
+    // The sum of the products is one product: of a's matrices side by side, and b's below each
+    // other.
     TENON_ASSIGN(const Tensor turned, try_permute(a, {1, 0, 2}));
     TENON_ASSIGN(const Tensor left, try_reshape(turned, {x[1], x[0] * x[2]}));
     TENON_ASSIGN(const Tensor right, try_reshape(b, {x[0] * x[2], y[2]}));
@@ -135,7 +137,8 @@ AOTITorchError aoti_torch_cpu_addmv(AtenTensorHandle self, AtenTensorHandle mat,
     TENON_TRY(read_of_rank(mat, "mat", 2, a));
     TENON_TRY(read_of_rank(vec, "vec", 1, b));
     if (summand.sizes().size() > 1) {
-      return fail(Error::InvalidArgument, "self has sizes ", summand.sizes(), ", expected rank 1");
+      return fail(Error::InvalidArgument, "self has sizes ", summand.sizes(),
+                  ", expected rank 0 or 1");
     }
     TENON_ASSIGN(const Tensor column, try_reshape(b, {b.numel(), 1}));
     TENON_ASSIGN(const Tensor added, try_reshape(summand, {summand.numel(), 1}));
@@ -143,7 +146,7 @@ AOTITorchError aoti_torch_cpu_addmv(AtenTensorHandle self, AtenTensorHandle mat,
     if (a.numel() != 0 || beta == 0) {
       return add_matrix_product(added, a, column, beta, alpha, sizes, ret0);
     }
-    // As in torch, without a product: beta self, with the sizes of self.
+    // As in torch, if the matrix is empty the result is beta self, with the sizes of self.
     TENON_TRY(check_product_sizes(a, column, sizes[0], 1));
     TENON_TRY(check_broadcast(added.sizes(), Dims{sizes[0], 1}));
     TENON_ASSIGN(const TensorPtr left,
@@ -164,7 +167,8 @@ AOTITorchError aoti_torch_cpu__addmm_activation(AtenTensorHandle self, AtenTenso
     TENON_TRY(read_of_rank(mat1, "mat1", 2, a));
     TENON_TRY(read_of_rank(mat2, "mat2", 2, b));
     if (isComplexType(a.scalar_type()) || (use_gelu != 0 && !isFloatingType(a.scalar_type()))) {
-      return fail(Error::NotSupported, "an activation of ", a.scalar_type(), " elements");
+      return fail(Error::NotSupported, "an activation of ", a.scalar_type(),
+                  " elements is not supported");
     }
     return add_matrix_product(
         summand, a, b, beta, alpha, {a.sizes()[0], b.sizes()[1]}, ret0, [&](AotiResult& result) {
@@ -197,10 +201,11 @@ AOTITorchError aoti_torch_cpu__int_mm_out(AtenTensorHandle out, AtenTensorHandle
     const ScalarType left = a.scalar_type();
     if (to.scalar_type() != ScalarType::Int || b.scalar_type() != ScalarType::Char ||
         (left != ScalarType::Char && left != ScalarType::Byte)) {
-      return fail(Error::InvalidType, "a product of ", left, " and ", b.scalar_type(), " as ",
-                  to.scalar_type(), ", expected Char or Byte, Char, and Int");
+      return fail(Error::InvalidType, "the matrices have types ", left, " and ", b.scalar_type(),
+                  ", out has type ", to.scalar_type(), ", expected Char or Byte, Char, and Int");
     }
-    // Sums of up to 512 products are exact in 24 bits, all others in 53.
+    // A sum of up to 512 products is exact in Float, which has 24 bits, any other in Double, which
+    // has 53.
     const ScalarType type = a.sizes()[1] <= 512 ? ScalarType::Float : ScalarType::Double;
     AotiResult result;
     TENON_TRY(result.use(to, type));
@@ -225,7 +230,7 @@ AOTITorchError aoti_torch__mm_plus_mm_out(AtenTensorHandle out, AtenTensorHandle
       TENON_TRY(check_product_sizes(factors[i], factors[i + 1], to.sizes()[0], to.sizes()[1]));
     }
     TENON_TRY(check_product_type(to.scalar_type()));
-    // Computed in separate memory, so that no failure leaves the output half written.
+    // The result is computed in separate memory, so that no failure leaves `out` half written.
     const ScalarType type = computed_type(to.scalar_type());
     TENON_TRY(check_writable(fields(TensorArg(to))));
     TENON_ASSIGN(const TensorPtr sum, try_empty(to.sizes(), type, host_backend()));
@@ -249,7 +254,7 @@ AOTITorchError aoti_torch_cpu__weight_int8pack_mm(AtenTensorHandle self, AtenTen
     const int64_t m = x.sizes()[0];
     const int64_t n = w.sizes()[0];
     if (w.scalar_type() != ScalarType::Char || computed_type(type) != ScalarType::Float) {
-      return fail(Error::InvalidType, "a product of ", type, " and ", w.scalar_type(),
+      return fail(Error::InvalidType, "the matrices have types ", type, " and ", w.scalar_type(),
                   ", expected Float, BFloat16 or Half, and Char");
     }
     TENON_ASSIGN(const Tensor turned, try_transpose(w, 0, 1));
@@ -265,7 +270,8 @@ AOTITorchError aoti_torch_cpu__weight_int8pack_mm(AtenTensorHandle self, AtenTen
   });
 }
 
-/// By differences, whatever compute_mode says: torch's alternative, products of rows, loses digits.
+/// Computes distances from differences, whatever compute_mode is. torch's other way, from products
+/// of rows, loses digits.
 AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHandle x2, double p,
                                              int64_t* compute_mode, AtenTensorHandle* ret0) {
   return aoti_answer(__func__, [&] {
@@ -280,8 +286,8 @@ AOTITorchError aoti_torch_cpu__cdist_forward(AtenTensorHandle x1, AtenTensorHand
     const ArrayRef<int64_t> left = a.sizes();
     const ArrayRef<int64_t> right = b.sizes();
     if (left.size() < 2 || right.size() < 2 || left.back() != right.back()) {
-      return fail(Error::InvalidArgument, "rows of tensors of sizes ", left, " and ", right,
-                  ", expected ones of equal length, of rank 2 or more");
+      return fail(Error::InvalidArgument, "the tensors have sizes ", left, " and ", right,
+                  ", expected rank 2 or more, and rows of equal length");
     }
     // The batch dimensions broadcast.
     const int64_t rows = left[left.size() - 2];
@@ -343,7 +349,8 @@ AOTITorchError aoti_torch_cpu__pdist_forward(AtenTensorHandle self, double p,
   });
 }
 
-/// The sum over `sumdim` of i1 i2 i3, each with sizes of 1 at its `expand` dimensions.
+/// Sums i1 i2 i3 over the dimensions `sumdim`. Before, each factor gets a dimension of size 1 at
+/// each index in its `expand`.
 AOTITorchError aoti_torch_cpu__trilinear(AtenTensorHandle i1, AtenTensorHandle i2,
                                          AtenTensorHandle i3, const int64_t* expand1,
                                          int64_t expand1_len_, const int64_t* expand2,
@@ -365,7 +372,7 @@ AOTITorchError aoti_torch_cpu__trilinear(AtenTensorHandle i1, AtenTensorHandle i
       if (d < sizes.size()) is_summed[d] = true;
     }
     Dims kept;
-    std::vector<int64_t> steps(sizes.size());  // in the result
+    std::vector<int64_t> steps(sizes.size());  // strides of the result
     int64_t total = 1;
     for (size_t d = 0; d < sizes.size(); ++d) {
       if (!is_summed[d]) kept.push_back(sizes[d]);

@@ -13,7 +13,7 @@ namespace detail {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Unnamed parameters are torch's device index and pinned memory.
+// The unnamed parameters are torch's device index and pin_memory.
 AOTITorchError aoti_torch_cpu_rand(const int64_t* size, int64_t size_len_, int32_t* dtype,
                                    int32_t* layout, int32_t* device, int32_t, int32_t*,
                                    AtenTensorHandle* ret0) {
@@ -108,7 +108,7 @@ AOTITorchError aoti_torch_cpu_randint_like_low_dtype(AtenTensorHandle self, int6
       __func__, self, {dtype, layout, device}, memory_format, nullptr, ret0,
       [&](const Tensor& made) { return fill_integers_below(made, low, high); });
 }
-/// Fills an existing Long tensor: Inductor's seeds.
+/// Fills an existing Long tensor, in which Inductor keeps its seeds.
 AOTITorchError aoti_torch_cpu_randint_low_out(AtenTensorHandle out, int64_t low, int64_t high,
                                               const int64_t* size, int64_t size_len_) {
   return aoti_on(__func__, out, [&](const Tensor& filled) {
@@ -116,8 +116,7 @@ AOTITorchError aoti_torch_cpu_randint_low_out(AtenTensorHandle out, int64_t low,
     Dims sizes;
     TENON_TRY(read_dims("sizes", size, size_len_, sizes));
     if (filled.sizes() != sizes) {
-      return fail(Error::InvalidArgument, "a tensor of sizes ", filled.sizes(), ", expected ",
-                  sizes);
+      return fail(Error::InvalidArgument, "out has sizes ", filled.sizes(), ", expected ", sizes);
     }
     return fill_integers_below(filled, low, high);
   });
@@ -130,7 +129,7 @@ AOTITorchError aoti_torch_cpu_randperm(int64_t n, int32_t* dtype, int32_t* layou
                                 "a real type, not Bool"));
     const NumberFormat format = number_format(type);
     if (format.digits < 63 && n > (int64_t{1} << format.digits)) {
-      return fail(Error::InvalidArgument, n, " numbers are not all of ", type);
+      return fail(Error::InvalidArgument, type, " cannot hold all integers below ", n);
     }
     std::vector<int64_t> order = random_permutation(n);
     TENON_ASSIGN(const TensorPtr numbers, try_from_blob(order.data(), {n}, ScalarType::Long));
@@ -140,7 +139,7 @@ AOTITorchError aoti_torch_cpu_randperm(int64_t n, int32_t* dtype, int32_t* layou
                        fill);
 }
 
-/// A periodic window.
+/// The window is periodic.
 AOTITorchError aoti_torch_cpu_hann_window(int64_t window_length, int32_t* dtype, int32_t* layout,
                                           int32_t* device, int32_t, int32_t*,
                                           AtenTensorHandle* ret0) {
@@ -159,7 +158,7 @@ AOTITorchError aoti_torch_cpu_hann_window(int64_t window_length, int32_t* dtype,
   return answer_random(__func__, &window_length, 1, {dtype, layout, device}, ScalarType::Float,
                        nullptr, ret0, fill);
 }
-/// Zeros in memory, unlike torch's.
+/// Unlike torch's, the zeros are in memory.
 AOTITorchError aoti_torch_cpu__efficientzerotensor(const int64_t* size, int64_t size_len_,
                                                    int32_t* dtype, int32_t* layout, int32_t* device,
                                                    int32_t, int32_t*, AtenTensorHandle* ret0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operators of PyTorch that resize images with antialiasing, and have no C function.
+// PyTorch's operators that resize images with antialiasing. They have no C functions.
 #pragma once
 
 #include <cmath>
@@ -25,12 +25,13 @@ T cubic_filter(T x) noexcept {
   return x < 2 ? ((T{-0.5} * x + T{2.5}) * x - 4) * x + 2 : T{0};
 }
 
-/// For each element along one dimension of the result, the input elements and their weights.
+/// For each element along a dimension of the result: the input elements of which it is the weighted
+/// sum, and their weights.
 /// Source: at::native::HelperInterpBase::_compute_index_ranges_weights.
 template <class T>
 struct ResizeWeights {
-  std::vector<int64_t> first;  // input element
-  std::vector<size_t> begin;   // index in `weights`; also the end of the last
+  std::vector<int64_t> first;  // the first of the input elements
+  std::vector<size_t> begin;   // index of the first weight; the last entry is the number of weights
   std::vector<T> weights;
 
   ResizeWeights(int64_t from, int64_t to, bool aligns_corners, const EValue& factor,
@@ -44,7 +45,7 @@ struct ResizeWeights {
     }
     const T widened = (std::max)(scale, T{1});  // widens the filter when the image shrinks
     const T support = (is_cubic ? 2 : 1) * widened;
-    const auto place = [&](double x) {  // NaN gives 0
+    const auto place = [&](double x) {  // 0 for NaN
       return !(x > 0) ? 0 : x < static_cast<double>(from) ? static_cast<int64_t>(x) : from;
     };
     begin.push_back(0);
@@ -67,8 +68,8 @@ struct ResizeWeights {
     }
   }
 
-  /// Resizes the rows of a dense tensor. (torch 2.15 is wrong for a result one column wide: it
-  /// computes each row by the weights of the first.)
+  /// Resizes the rows of a dense tensor. (torch 2.15 is wrong for a result that is one column wide:
+  /// it computes each row with the weights of the first row.)
   void run(const DenseRows& rows, const T* from, T* to) const noexcept {
     for (int64_t o = 0; o < rows.outer; ++o, from += rows.count * rows.inner) {
       for (size_t i = 0; i < first.size(); ++i, to += rows.inner) {
@@ -89,11 +90,11 @@ inline Error run_resize(AtenIn in, AtenOut& out, bool is_cubic) {
   const ArrayRef<int64_t> size = in[1].toIntList();
   const ScalarType type = given.scalar_type();
   if (type != ScalarType::Float && type != ScalarType::Double) {
-    return fail(Error::NotSupported, "images of type ", type, ", expected Float or Double");
+    return fail(Error::NotSupported, "the images have type ", type, ", expected Float or Double");
   }
   if (from.size() != 4 || from[1] == 0 || from[2] == 0 || from[3] == 0) {
-    return fail(Error::InvalidArgument, "images of sizes ", from,
-                ", expected rank 4 and no 0 but for the batch");
+    return fail(Error::InvalidArgument, "the images have sizes ", from,
+                ", expected rank 4, and no size 0 except for the batch");
   }
   if (size.size() != 2 || size[0] < 1 || size[1] < 1) {
     return fail(Error::InvalidArgument, "output_size is ", size, ", expected 2 sizes above 0");

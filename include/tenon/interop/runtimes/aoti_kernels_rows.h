@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The rows of a tensor along a dimension as sort keys, for kernels that sort them.
+// Sort keys for the rows of a tensor along a dimension.
 //
 // Keys are unsigned numbers in torch's order, so that the algorithms are compiled for one type.
-// torch uses the same algorithms of the C++ library, so equal elements get its order if it is built
-// with the same library.
+// torch uses the same algorithms of the C++ library. Equal elements are therefore in torch's order
+// if torch was built with the same C++ library.
 #pragma once
 
 #include <cstring>
@@ -27,7 +27,7 @@ constexpr uint64_t order_key(uint64_t x) noexcept { return x; }
 constexpr uint64_t order_key(int64_t x) noexcept {
   return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
 }
-/// -0 equals 0, NaN is the largest.
+/// The key of a number: -0 and 0 have equal keys, NaN has the largest key.
 inline uint64_t order_key(double x) noexcept {
   if (x != x) return UINT64_MAX;
   if (x == 0) x = 0;
@@ -36,7 +36,8 @@ inline uint64_t order_key(double x) noexcept {
   return bits >> 63 != 0 ? ~bits : bits | uint64_t{1} << 63;
 }
 
-/// Real types except the 8-bit floats, as in torch.
+/// Whether elements of the type can be sorted: as in torch, real types except the 8-bit floating
+/// types.
 constexpr bool is_sorted_type(ScalarType type) noexcept {
   return !isComplexType(type) && !(isFloatingType(type) && elementSize(type) == 1);
 }
@@ -46,7 +47,8 @@ struct RowsToOrder {
   Tensor dense;
   DenseRows rows{{}, 0};
   size_t dim = 0;
-  bool is_expanded = false;  // along the dimension, so that a row's elements are equal
+  // whether the dimension was expanded, so that a row's elements are equal
+  bool is_expanded = false;
 
   /// Errors: those of read_aoti(); OutOfBounds for the dimension.
   Error read(AtenTensorHandle handle, int64_t given_dim) {
@@ -67,8 +69,8 @@ struct RowsToOrder {
                 " has no elements");
   }
 
-  /// Reads the row that begins at that element as keys, inverted for descending order. The type
-  /// must be one that can be sorted.
+  /// Reads the row that begins at element `begin` as keys, which are inverted for descending order.
+  /// is_sorted_type() must be true for the type.
   void read_row(int64_t begin, bool descending, OrderedRow& row) const {
     row.resize(static_cast<size_t>(rows.count));
     const auto read_typed = [&](auto tag) {
@@ -86,7 +88,7 @@ struct RowsToOrder {
   }
 };
 
-/// Writes elements of a row and their indices, `inner` elements apart.
+/// Writes `count` elements of a row, and their indices, to positions that are `inner` apart.
 template <class Bytes>
 void write_row(const OrderedElement* row, int64_t count, int64_t inner, const void* from,
                void* values, int64_t* indices) noexcept {
@@ -107,7 +109,7 @@ struct OrderedResults {
     TENON_TRY(values.make(sizes, type, type));
     return indices.make(sizes, ScalarType::Long, ScalarType::Long);
   }
-  /// Fills `count` elements of each row, starting with pick(row) in the row's elements.
+  /// For each row, writes `count` elements, beginning with the one to which pick(row) points.
   template <class Pick>
   void fill(const RowsToOrder& from, int64_t count, bool descending, const Pick& pick) {
     if (from.dense.numel() == 0) return;

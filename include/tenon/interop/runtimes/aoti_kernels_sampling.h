@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that read images and volumes at positions from another tensor: fractional pooling, the
-// inverse of maximum pooling, grid sampling.
+// Kernels that read or write images and volumes at positions that another tensor gives: fractional
+// pooling, the inverse of maximum pooling, grid sampling.
 #pragma once
 
 #include <cmath>
@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The windows of one plane in one dimension, placed by `sample`, a number from 0 to 1. Rounds to
-/// the samples' type.
+/// Makes the windows of a plane in dimension d. `sample`, a number from 0 to 1, places them.
+/// Numbers are rounded to the samples' type.
 /// Source: at::native::generate_intervals.
 inline Error make_fractional_windows(Pool& pool, size_t d, int64_t kernel, double sample) {
   const auto round = [&](double x) {
@@ -22,7 +22,7 @@ inline Error make_fractional_windows(Pool& pool, size_t d, int64_t kernel, doubl
                                          : double{static_cast<float>(BFloat16(single))};
   };
   if (!(sample >= 0 && sample <= 1)) {
-    return fail(Error::InvalidArgument, "random sample ", sample, ", expected one from 0 to 1");
+    return fail(Error::InvalidArgument, "a random sample is ", sample, ", expected 0 to 1");
   }
   const auto last = pool.in[d] - kernel;
   const int64_t gaps = pool.out[d] - 1;
@@ -32,7 +32,7 @@ inline Error make_fractional_windows(Pool& pool, size_t d, int64_t kernel, doubl
   pool.windows[d].clear();
   for (int64_t i = 0; i < gaps; ++i) {
     const double place = round(round(round(static_cast<double>(i)) + sample) * distance);
-    // Rounding may go past the last position.
+    // Rounding may place a window past the last position.
     const int64_t begin = (std::min)(static_cast<int64_t>(place) - origin, last);
     pool.windows[d].push_back({begin, begin + kernel, kernel});
   }
@@ -56,14 +56,14 @@ inline AOTITorchError fractional_pool(const char* function, size_t spatial, Aten
     const Dims expected = {has_batch ? pool.given.sizes()[0] : 1,
                            pool.given.sizes()[has_batch ? 1 : 0], spatial};
     if (samples.sizes() != expected || samples.scalar_type() != pool.type) {
-      return fail(Error::InvalidArgument, "random samples of ", samples.scalar_type(),
+      return fail(Error::InvalidArgument, "random_samples have type ", samples.scalar_type(),
                   " and sizes ", samples.sizes(), ", expected ", pool.type, " and ", expected);
     }
     for (size_t d = pool.first(); d < 3; ++d) {
-      // As in torch, windows of volumes need not fill the input.
+      // As in torch, an image may be exactly as large as the windows need; a volume must be larger.
       if (pool.out[d] + kernel[d] - (spatial == 2 ? 1 : 0) <= pool.in[d]) continue;
-      return fail(Error::InvalidArgument, "windows of ", kernel[d], " at ", pool.out[d],
-                  " places are too many for an input of sizes ", pool.given.sizes());
+      return fail(Error::InvalidArgument, "kernel_size ", kernel[d], " and output_size ",
+                  pool.out[d], " are too large for an input of sizes ", pool.given.sizes());
     }
     Tensor wide;
     TENON_TRY(make_dense(samples, ScalarType::Double, wide));
@@ -81,7 +81,7 @@ inline AOTITorchError fractional_pool(const char* function, size_t spatial, Aten
   });
 }
 
-/// Writes each element of the planes to the position in its index; the others are 0.
+/// Writes each element to the position in its plane that its index gives. All other elements are 0.
 inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHandle self,
                              AtenTensorHandle indices, const AotiList& output_size,
                              AtenTensorHandle* ret) noexcept {
@@ -93,8 +93,9 @@ inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHan
     TENON_TRY(pool.read_list(output_size, 0, pool.out, false));
     TENON_TRY(read_aoti(indices, "indices", places));
     if (places.scalar_type() != ScalarType::Long || places.sizes() != pool.given.sizes()) {
-      return fail(Error::InvalidArgument, "indices of ", places.scalar_type(), " and sizes ",
-                  places.sizes(), ", expected Long and the input's sizes ", pool.given.sizes());
+      return fail(Error::InvalidArgument, "the indices have type ", places.scalar_type(),
+                  " and sizes ", places.sizes(), ", expected Long and the input's sizes ",
+                  pool.given.sizes());
     }
     Tensor dense;
     TENON_TRY(make_dense(places, ScalarType::Long, dense));
@@ -103,7 +104,8 @@ inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHan
     const int64_t room = pool.out_plane();
     for (int64_t i = 0; i < pool.given.numel(); ++i) {
       if (at[i] >= 0 && at[i] < room) continue;
-      return fail(Error::OutOfBounds, "index ", at[i], " of a plane of ", room, " elements");
+      return fail(Error::OutOfBounds, "index ", at[i], " is outside a plane of ", room,
+                  " elements");
     }
     TENON_TRY(on_floating_type(pool.type, [&](auto zero) {
       using T = decltype(zero);
@@ -122,7 +124,7 @@ inline AOTITorchError unpool(const char* function, size_t spatial, AtenTensorHan
 /// How points outside a volume are read, by torch's numbers.
 enum class GridPadding : int64_t { Zeros, Border, Reflection };
 
-/// The position of a grid's coordinate, from -1 to 1, among `size` elements.
+/// Converts a grid's coordinate, from -1 to 1, to a position among `size` elements.
 /// Source: at::native::grid_sampler_compute_source_index.
 template <class T>
 T find_in_grid(T coordinate, int64_t size, GridPadding padding, bool aligns_corners) noexcept {
@@ -137,10 +139,10 @@ T find_in_grid(T coordinate, int64_t size, GridPadding padding, bool aligns_corn
     x = span == 0 ? T(0) : is_even ? extra + low : span - extra + low;
   }
   if (padding == GridPadding::Zeros) {
-    // Far outside, where it can be converted to an integer.
+    // Positions that are far outside become -100, which an integer can hold.
     return x > T(-1e6) && x < T(1e9) ? x : T(-100);
   }
-  return (std::min)(count - 1, (std::max)(x, T(0)));  // NaN: count - 1
+  return (std::min)(count - 1, (std::max)(x, T(0)));  // NaN gives count - 1
 }
 
 /// A volume that is read at the points of a grid.
@@ -189,12 +191,13 @@ inline Error sample_grid(AtenTensorHandle input, AtenTensorHandle grid, int64_t 
   const ArrayRef<int64_t> sizes = points.sizes();
   if (pool.rank() != 5 || sizes.size() != 5 || sizes[0] != pool.given.sizes()[0] || sizes[4] != 3 ||
       points.scalar_type() != pool.type) {
-    return fail(Error::InvalidArgument, "an input of ", pool.type, " and sizes ",
-                pool.given.sizes(), " and a grid of ", points.scalar_type(), " and sizes ", sizes);
+    return fail(Error::InvalidArgument, "the input has type ", pool.type, " and sizes ",
+                pool.given.sizes(), ", the grid type ", points.scalar_type(), " and sizes ", sizes,
+                "; they do not fit");
   }
   if (interpolation < 0 || interpolation > 1 || padding < 0 || padding > 2) {
-    return fail(Error::NotSupported, "interpolation mode ", interpolation, " and padding mode ",
-                padding, " of volumes, expected 0 or 1, and 0 to 2");
+    return fail(Error::NotSupported, "the interpolation mode is ", interpolation,
+                " and the padding mode ", padding, ", expected 0 or 1, and 0 to 2");
   }
   for (size_t d = 0; d < 3; ++d) pool.out[d] = sizes[d + 1];
   TENON_TRY(pool.make_result(result, pool.type, computed_type(pool.type)));
@@ -247,7 +250,7 @@ AOTITorchError aoti_torch_cpu_max_unpool2d(AtenTensorHandle self, AtenTensorHand
                                            AtenTensorHandle* ret0) {
   return unpool(__func__, 2, self, indices, {"output_size", output_size, output_size_len}, ret0);
 }
-// Strides and padding only determine the result's size.
+// The strides and the padding are ignored: they only determine the sizes that output_size has.
 AOTITorchError aoti_torch_cpu_max_unpool3d(AtenTensorHandle self, AtenTensorHandle indices,
                                            const int64_t* output_size, int64_t output_size_len,
                                            const int64_t*, int64_t, const int64_t*, int64_t,

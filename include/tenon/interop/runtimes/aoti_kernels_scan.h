@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Calls f(T(), Sum()) with the computed type, and the type of torch's sums. Integers wrap, so
-/// their sums are unsigned.
+/// Calls f(T(), Sum()): T is the computed type, Sum the type of torch's sums. Sums of integers are
+/// unsigned, so that they wrap.
 template <class F>
 Error on_sum_type(ScalarType type, const F& f) {
   using C = std::complex<double>;
@@ -21,11 +21,11 @@ Error on_sum_type(ScalarType type, const F& f) {
   if (type == ScalarType::Double) return f(double(), double());
   if (type == ScalarType::ComplexFloat) return f(std::complex<float>(), C());
   if (type == ScalarType::ComplexDouble) return f(C(), C());
-  return fail(Error::NotSupported, "a scan of ", type, " elements");
+  return fail(Error::NotSupported, "a scan of ", type, " elements is not supported");
 }
 
-/// Replaces each element of a row by next(sum, element), which is the next sum; `first` is the sum
-/// before element 0.
+/// Each element of a row becomes the sum up to it: next(sum up to the element before, element).
+/// `first` is the sum before element 0.
 template <class Sum, class T, class Next>
 void scan_dense(const DenseRows& rows, const T* from, T* to, Sum first, const Next& next) {
   rows.each([&](int64_t begin) {
@@ -54,7 +54,7 @@ AOTITorchError scan_rows(const char* function, AtenTensorHandle self, int64_t di
     return on_sum_type(type, [&](auto zero, auto zero_sum) {
       using T = decltype(zero);
       using Sum = decltype(zero_sum);
-      // Converts to the result's type first: a narrow one drops bits.
+      // Elements are converted to the result's type first, as narrow types drop bits.
       Tensor narrow;
       Tensor dense;
       TENON_TRY(make_dense(given, type, narrow));
@@ -89,8 +89,8 @@ std::complex<T> log_add_exp(std::complex<T> x, std::complex<T> y) noexcept {
   return std::log(std::exp(low - high) + T{1}) + high;
 }
 
-/// For each element of a row, the extreme of the elements up to it and its index: the last of equal
-/// ones. A NaN stays extreme.
+/// For each element of a row: the extreme of the elements up to it, and its index, the last one if
+/// several elements are equal. After a NaN the extreme is NaN.
 template <class Replaces>
 AOTITorchError scan_extremes(const char* function, AtenTensorHandle self, int64_t dim,
                              AtenTensorHandle* values, AtenTensorHandle* indices,
@@ -155,7 +155,8 @@ AOTITorchError aoti_torch_cpu_logcumsumexp(AtenTensorHandle self, int64_t dim,
       using T = decltype(zero);
       using Sum = decltype(zero_sum);
       if constexpr (std::is_same_v<T, int64_t>) {
-        return fail(Error::NotSupported, "logarithms of ", type, " elements; convert them first");
+        return fail(Error::NotSupported, "logarithms of ", type,
+                    " elements are not supported; convert them to Float");
       } else {
         Tensor dense;
         TENON_TRY(make_dense(given, computed_type(type), dense));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Kernels that write to positions given by indices along one dimension.
 //
-// All indices are checked before the first element is written. If an element is written twice, the
-// later value stays.
+// All indices are checked before the first element is written. If an element is written several
+// times, the last value stays.
 #pragma once
 
 #include <limits>
@@ -32,23 +32,24 @@ inline Error read_reduction(const char* name, bool has_sum, AotiReduction& read)
 struct AotiScatter {
   size_t dim = 0;
   AotiDims self_sizes;
-  AotiDims sizes;        // of the source's elements that are used
-  AotiDims strides;      // of the index tensor
-  AotiDims src_strides;  // zeros for a single value
+  AotiDims sizes;        // sizes of the part of the source that is used
+  AotiDims strides;      // strides of the index tensor
+  AotiDims src_strides;  // strides of the source; zeros for a single value
   Tensor index;
-  AotiDims row_places;  // of each row's first element in the tensor, the source and the index
+  // for each row: offset of its first element in the tensor, in the source, in the index tensor
+  AotiDims row_places;
   AotiDims row_sources;
   AotiDims row_indices;
-  int64_t step = 0;  // along a row of the tensor
+  int64_t step = 0;  // distance between a row's elements in the tensor
 
   static AotiDims list(ArrayRef<int64_t> sizes) {
     return sizes.empty() ? AotiDims{1} : sizes.vec();
   }
-  /// Errors: OutOfBounds for an index, also if it is negative.
+  /// Errors: OutOfBounds for an index that is negative or too large.
   Error check() const {
     return check_indices(dense_data<int64_t>(index), index.numel(), 0, self_sizes[dim]);
   }
-  /// Reads the arguments of scatter(); `src` has the source's sizes, null for a single value.
+  /// Reads the arguments of scatter(). `src` has the source's sizes; it is null for a single value.
   Error read(const Tensor& self, int64_t dim_, AtenTensorHandle index_handle,
              const ArrayRef<int64_t>* src) {
     TENON_TRY(read_dim(dim_, self.sizes().size(), dim));
@@ -62,8 +63,8 @@ struct AotiScatter {
       fits = sizes[d] <= from[d] && (d == dim || sizes[d] <= self_sizes[d]);
     }
     if (!fits) {
-      return fail(Error::InvalidArgument, "an index of sizes ", index.sizes(), " for a tensor of ",
-                  self.sizes(), " and a source of ", ArrayRef<int64_t>(from));
+      return fail(Error::InvalidArgument, "the index has sizes ", index.sizes(), ", self ",
+                  self.sizes(), ", the source ", ArrayRef<int64_t>(from), "; they do not fit");
     }
     strides = dense_strides(sizes);
     src_strides = src == nullptr ? AotiDims(sizes.size(), 0) : dense_strides(from);
@@ -93,7 +94,7 @@ struct AotiScatter {
   }
 };
 
-/// Copies elements, or a single one, to their positions.
+/// Copies the source's elements, or its single element, to their positions.
 inline void scatter_elements(const AotiScatter& scatter, size_t size, char* to, const void* src) {
   const auto* const from = static_cast<const char*>(src);
   const auto item = static_cast<int64_t>(size);
@@ -124,7 +125,7 @@ inline Error check_reduction(AotiReduction reduction, ScalarType type, int64_t c
   const bool is_mean = reduction == AotiReduction::Mean;
   if ((isComplexType(type) && compares && count != 0) || (type == ScalarType::Bool && is_mean)) {
     return fail(Error::NotSupported, is_mean ? "the mean" : "an extreme", " of elements of type ",
-                type);
+                type, " is not supported");
   }
   return Error::Ok;
 }
@@ -201,7 +202,7 @@ inline Error finish_reduced(AotiScatter& scatter, AotiReduction reduction, bool 
   return result.finish();
 }
 
-/// The tensors of a function that scatters along `dim` to an output.
+/// The tensors of a function that scatters along `dim` into an output.
 struct AotiScatterCall {
   Tensor out;
   Tensor self;
@@ -209,7 +210,7 @@ struct AotiScatterCall {
   AotiScatter scatter;
   AotiResult result;
 
-  /// `reduction` is null for none.
+  /// `reduction` is null if elements are replaced.
   Error read(AtenTensorHandle out_handle, AtenTensorHandle self_handle, int64_t dim,
              AtenTensorHandle index, const AtenTensorHandle* src_handle,
              const AotiReduction* reduction) {
@@ -221,7 +222,7 @@ struct AotiScatterCall {
     if (src_handle != nullptr) {
       TENON_TRY(read_aoti(*src_handle, "the source", src));
       if (src.scalar_type() != type) {
-        return fail(Error::InvalidType, "a source of type ", src.scalar_type(), ", expected ",
+        return fail(Error::InvalidType, "the source has type ", src.scalar_type(), ", expected ",
                     type);
       }
       const ArrayRef<int64_t> sizes = src.sizes();
@@ -237,7 +238,7 @@ struct AotiScatterCall {
     TENON_TRY(separate(out, scatter.index));
     return result.use(out, work);
   }
-  /// Sets the output to the input, with elements of `from` at their positions.
+  /// Copies the input to the output, then the elements of `from` to their positions.
   Error finish(const void* from) {
     scatter.begin();
     TENON_TRY(result.copy_from(self));
@@ -330,13 +331,13 @@ AOTITorchError aoti_torch_cpu_index_reduce(AtenTensorHandle self, int64_t dim,
     AotiDims expected = scatter.self_sizes;
     expected[scatter.dim] = scatter.index.numel();
     if (src.scalar_type() != type || scatter.index.dim() > 1 || scatter.sizes != expected) {
-      return fail(Error::InvalidArgument, "a source of type ", src.scalar_type(), " and sizes ",
-                  src.sizes(), " and an index of sizes ", scatter.index.sizes(),
-                  " for a tensor of type ", type, " and sizes ", given.sizes());
+      return fail(Error::InvalidArgument, "types or sizes do not fit: the source has type ",
+                  src.scalar_type(), " and sizes ", src.sizes(), ", the index sizes ",
+                  scatter.index.sizes(), ", self type ", type, " and sizes ", given.sizes());
     }
     TENON_TRY(scatter.check());
     if (type == ScalarType::Bool || isComplexType(type)) {
-      return fail(Error::NotSupported, "elements of type ", type);
+      return fail(Error::NotSupported, "elements of type ", type, " are not supported");
     }
     scatter.strides.assign(scatter.sizes.size(), 0);
     scatter.strides[scatter.dim] = 1;

@@ -9,17 +9,18 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A search in the rows of a tensor, which are sorted sequences.
+/// A search in sorted sequences, which are the rows of a tensor.
 struct SortedSearch {
   Tensor sequence;
   Tensor values;
-  Tensor sorter;                   // order of the sequence; undefined if that is sorted
-  bool values_are_scalar = false;  // a number, which does not widen the sequence's type
-  bool is_right = false;           // after equal elements
+  Tensor sorter;  // indices that sort the sequence; undefined if it is sorted already
+  // whether `values` is a number, which does not widen the sequence's type
+  bool values_are_scalar = false;
+  bool is_right = false;  // whether positions are behind equal elements, not before them
   bool is_int32 = false;
 
   /// Errors: InvalidArgument for a side other than left and right, or if `side` and `right`
-  /// disagree.
+  /// contradict each other.
   Error read_side(const char* const* side, int32_t right) {
     is_right = right != 0;
     if (side == nullptr) return Error::Ok;
@@ -29,12 +30,12 @@ struct SortedSearch {
       return fail(Error::InvalidArgument, "side is \"", name, "\", expected left or right");
     }
     if (is_right && !names_right) {
-      return fail(Error::InvalidArgument, "side is left, and right is true");
+      return fail(Error::InvalidArgument, "side is left, but right is true");
     }
     is_right = names_right;
     return Error::Ok;
   }
-  /// Errors: InvalidArgument, OutOfBounds for an index in the sorter.
+  /// Errors: InvalidArgument for sizes that do not fit; OutOfBounds for positions beyond int32.
   Error check() const {
     const ArrayRef<int64_t> in = sequence.sizes();
     const ArrayRef<int64_t> of = values.sizes();
@@ -44,8 +45,8 @@ struct SortedSearch {
     bool fits = in.size() == 1 || in.size() == of.size();
     for (size_t d = 0; fits && in.size() != 1 && d + 1 < in.size(); ++d) fits = in[d] == of[d];
     if (!fits) {
-      return fail(Error::InvalidArgument, "values of sizes ", of, " in sequences of sizes ", in,
-                  "; all sizes but the last must be equal, or the sequence be of rank 1");
+      return fail(Error::InvalidArgument, "the values have sizes ", of, ", the sequences ", in,
+                  ", expected equal sizes except for the last, or a sequence of rank 1");
     }
     if (is_int32 && in[in.size() - 1] >= INT32_MAX) {
       return fail(Error::OutOfBounds, "a sequence of ", in[in.size() - 1],
@@ -57,7 +58,7 @@ struct SortedSearch {
     Tensor given;
     TENON_TRY(read_aoti(handle, "the sorter", given));
     if (given.scalar_type() != ScalarType::Long || given.sizes() != sequence.sizes()) {
-      return fail(Error::InvalidArgument, "a sorter of sizes ", given.sizes(), " and type ",
+      return fail(Error::InvalidArgument, "the sorter has sizes ", given.sizes(), " and type ",
                   given.scalar_type(), ", expected ", sequence.sizes(), " and Long");
     }
     TENON_TRY(make_dense(given, ScalarType::Long, sorter));
@@ -70,7 +71,7 @@ struct SortedSearch {
     }
     return Error::Ok;
   }
-  /// The type in which elements are compared: torch's for a sequence and values of rank 0 or more.
+  /// The type in which elements are compared, by torch's rules.
   ScalarType common_type() const noexcept {
     const bool is_scalar = values_are_scalar || values.sizes().empty();
     return result_type(sequence.scalar_type(), false,
@@ -108,8 +109,8 @@ struct SortedSearch {
     const ScalarType type = common_type();
     if (values.numel() != 0) {
       if (type == ScalarType::Undefined) {
-        return fail(Error::InvalidType, "a sequence of type ", sequence.scalar_type(),
-                    " and values of type ", values.scalar_type());
+        return fail(Error::InvalidType, "the sequence has type ", sequence.scalar_type(),
+                    " and the values ", values.scalar_type(), ", which have no common type");
       }
       TENON_TRY(check_compared_type(type, false));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operators of torch.linalg by LU: solving, inverses and determinants, of Float and Double.
+// Operators of torch.linalg that solve equations, invert matrices and compute determinants by LU,
+// for Float and Double.
 #pragma once
 
 #include <cmath>
@@ -70,13 +71,14 @@ struct LuFactors {
     return give_ints(pivots, with_sizes(batch, {pivot_count()}), out);
   }
   Error give_infos(AtenOut& out) const { return give_ints(infos, batch, out); }
-  /// The pivots as a tensor, valid while these factors live.
+  /// The pivots as a tensor, which is valid as long as this object.
   Tensor pivot_tensor() {
     return *from_blob(pivots.data(), with_sizes(batch, {pivot_count()}), ScalarType::Int);
   }
 };
 
-/// X of A X = B, or without `is_left` of X A = B, by the factors of A, or of its transpose.
+/// Solves A X = B, or without `is_left` X A = B. A is the product P L U of the factors, or with
+/// `is_transposed` the transpose of that product.
 /// Errors: InvalidArgument; OutOfBounds for a pivot outside the matrix.
 inline Error solve_by_lu(const Tensor& lu, const Tensor& given_pivots, const Tensor& b,
                          bool is_left, bool is_transposed, Tensor& solution) {
@@ -84,7 +86,7 @@ inline Error solve_by_lu(const Tensor& lu, const Tensor& given_pivots, const Ten
   const int64_t n = lu.sizes().back();
   if (b.scalar_type() != lu.scalar_type() || b.sizes()[rank - (is_left ? 2 : 1)] != n) {
     return fail(Error::InvalidArgument, "A has sizes ", lu.sizes(), " and type ", lu.scalar_type(),
-                ", B ", b.sizes(), " and ", b.scalar_type());
+                ", B has sizes ", b.sizes(), " and type ", b.scalar_type(), "; they do not fit");
   }
   Dims batch(batch_of(b));
   TENON_TRY(broadcast_sizes(batch_of(lu), batch));
@@ -101,7 +103,7 @@ inline Error solve_by_lu(const Tensor& lu, const Tensor& given_pivots, const Ten
   const auto* const rows = dense_data<int32_t>(pivots);
   for (int64_t i = 0; i < pivots.numel(); ++i) {
     if (rows[i] >= 1 && rows[i] <= n) continue;
-    return fail(Error::OutOfBounds, "pivot ", rows[i], ", expected 1 to ", n);
+    return fail(Error::OutOfBounds, "a pivot is ", rows[i], ", expected 1 to ", n);
   }
   on_floating_type(lu.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
@@ -125,7 +127,7 @@ inline Error solve_by_lu(const Tensor& lu, const Tensor& given_pivots, const Ten
   TENON_TRY(turn_matrices(is_left, solution));
   return Error::Ok;
 }
-/// Returns the solution: by columns if from the left, else by rows.
+/// Returns a solution. It is stored by columns if A is on the left, else by rows.
 inline Error give_solution(const Tensor& solution, bool is_left, AtenOut& out) {
   const ScalarType type = solution.scalar_type();
   return is_left ? give_by_columns(solution, type, out) : give_dense(solution, type, out);
@@ -150,7 +152,7 @@ inline Error run_solve(AtenIn in, AtenOut& out) {
   }
   TENON_TRY(check_matrices(b, "B"));
   if (is_vector && !is_left) {
-    return fail(Error::InvalidArgument, "B is a vector, expected matrices where left is false");
+    return fail(Error::InvalidArgument, "B is a vector, expected matrices because left is false");
   }
   LuFactors factors;
   Tensor solution;
@@ -187,8 +189,8 @@ inline Error run_lu_solve(AtenIn in, AtenOut& out) {
   TENON_TRY(read_matrices(in[2], "B", b));
   if (pivots.scalar_type() != ScalarType::Int ||
       pivots.sizes() != ArrayRef<int64_t>(lu.sizes().data(), lu.sizes().size() - 1)) {
-    return fail(Error::InvalidArgument, "pivots of sizes ", pivots.sizes(), " and type ",
-                pivots.scalar_type(), ", LU of ", lu.sizes());
+    return fail(Error::InvalidArgument, "the pivots have sizes ", pivots.sizes(), " and type ",
+                pivots.scalar_type(), ", LU has sizes ", lu.sizes(), "; they do not fit");
   }
   TENON_TRY(solve_by_lu(lu, pivots, b, in[3].toBool(), in[4].toBool(), solution));
   return give_solution(solution, in[3].toBool(), out);
@@ -198,7 +200,7 @@ inline Error factor_given(AtenIn in, LuFactors& factors) {
   Tensor a;
   TENON_TRY(read_matrices(in[0], "A", a));
   if (in[1].toBool()) return factors.factor(a, false);
-  return fail(Error::NotSupported, "pivot is false, expected true, as torch on a CPU");
+  return fail(Error::NotSupported, "pivot is false, expected true, as in torch on the CPU");
 }
 inline Error run_lu_factor(AtenIn in, AtenOut& out) {
   LuFactors factors;
@@ -221,8 +223,8 @@ inline Error run_determinant(AtenIn in, AtenOut& out, bool is_logarithm) {
   Tensor a;
   LuFactors factors;
   TENON_TRY(read_squares(in[0], "A", a));
-  // As in torch, which factors the transpose of a contiguous matrix: that is stored by columns
-  // already.
+  // As torch does, factors the transpose if the matrix is contiguous: the transpose is stored by
+  // columns already.
   TENON_TRY(factors.factor(a, fields(TensorArg(a)).layout.is_contiguous()));
   const ScalarType type = a.scalar_type();
   const int64_t n = factors.lu.rows;

@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Returns the view of a defined tensor that `make(tensor)` makes.
+/// Returns the view that make(tensor) makes of a defined tensor.
 template <class Make>
 AOTITorchError answer_view(const char* function, AtenTensorHandle self, AtenTensorHandle* ret,
                            const Make& make) noexcept {
@@ -32,16 +32,16 @@ inline AOTITorchError answer_view_dtype(const char* function, AtenTensorHandle s
     return try_view_as_type(t, type);
   });
 }
-/// Adds a dimension for the real and the imaginary parts.
+/// Views complex elements as real ones. The last dimension has the real and the imaginary part.
 inline AOTITorchError answer_view_as_real(const char* function, AtenTensorHandle self,
                                           AtenTensorHandle* ret) noexcept {
   return aoti_on(function, self, [&](const Tensor& t) {
     TENON_TRY(check_defined(t, "the tensor"));
     const ScalarType type = t.scalar_type();
     if (!isComplexType(type)) {
-      return fail(Error::InvalidType, "a tensor of type ", type, ", expected complex numbers");
+      return fail(Error::InvalidType, "the tensor has type ", type, ", expected a complex type");
     }
-    // A complex type's number is its part's plus three.
+    // The number of a complex type is that of its parts' type plus 3.
     AotiShape shape{t.sizes(), t.strides(), static_cast<ScalarType>(static_cast<int>(type) - 3)};
     for (int64_t& stride : shape.strides) stride = multiply_elements(stride, int64_t{2});
     shape.sizes.push_back(2);
@@ -50,8 +50,8 @@ inline AOTITorchError answer_view_as_real(const char* function, AtenTensorHandle
   });
 }
 
-/// Gives a handle's tensor other sizes, in its memory or in new memory. Other handles of the tensor
-/// keep its old sizes.
+/// Resizes a handle's tensor, in its memory or in new memory. Other handles of the same tensor keep
+/// the old sizes.
 inline Error resize_handle(Tensor& tensor, ArrayRef<int64_t> sizes, const int32_t* memory_format) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const TensorFields& from = fields(TensorArg(tensor));
@@ -87,7 +87,7 @@ AOTITorchError aoti_torch_cpu_permute(AtenTensorHandle self, const int64_t* dims
     return try_permute(t, order);
   });
 }
-/// Copies if no view can have these sizes.
+/// Returns a copy if no view can have these sizes.
 AOTITorchError aoti_torch_cpu_reshape(AtenTensorHandle self, const int64_t* shape,
                                       int64_t shape_len_, AtenTensorHandle* ret0) {
   return aoti_on(__func__, self, [&](const Tensor& tensor) {
@@ -137,14 +137,14 @@ AOTITorchError aoti_torch_cpu_view_as_real(AtenTensorHandle self, AtenTensorHand
 AOTITorchError aoti_torch_view_as_real(AtenTensorHandle self, AtenTensorHandle* ret) {
   return answer_view_as_real(__func__, self, ret);
 }
-/// The last dimension has the real and the imaginary parts, adjacent.
+/// The input's last dimension has the real and the imaginary part, which are adjacent.
 AOTITorchError aoti_torch_cpu_view_as_complex(AtenTensorHandle self, AtenTensorHandle* ret0) {
   return answer_view(__func__, self, ret0, [&](const Tensor& t) -> Result<Tensor> {
     const ScalarType type = t.scalar_type();
     const bool has_parts =
         type == ScalarType::Half || type == ScalarType::Float || type == ScalarType::Double;
     if (!has_parts || t.dim() == 0 || t.sizes().back() != 2) {
-      return fail(Error::InvalidArgument, "a tensor of type ", type, " and sizes ", t.sizes(),
+      return fail(Error::InvalidArgument, "the tensor has type ", type, " and sizes ", t.sizes(),
                   ", expected Half, Float or Double with a last dimension of size 2");
     }
     TENON_ASSIGN(const Tensor numbers,
@@ -172,14 +172,14 @@ AOTITorchError aoti_torch_cpu_resize_as_(AtenTensorHandle self, AtenTensorHandle
     const Dims sizes(like->sizes());
     TENON_TRY(check_dims("sizes", sizes));
     int32_t format = memory_format == nullptr ? 0 : *memory_format;
-    if (format == 1) {  // torch's preserve_format: that of `like`
+    if (format == 1) {  // preserve_format: the format of `like`
       const bool is_last = has_channels_last(fields(TensorArg(*like)).layout);
       format = is_last ? static_cast<int32_t>(sizes.size()) - 2 : 0;
     }
     return resize_handle(tensor, sizes, memory_format == nullptr ? nullptr : &format);
   });
 }
-/// Sets the handle to the source's tensor. Other handles of its old tensor keep that.
+/// Replaces the handle's tensor by the source's. Other handles of the old tensor keep it.
 AOTITorchError aoti_torch_cpu_set__source_Tensor(AtenTensorHandle self, AtenTensorHandle source) {
   return aoti_on(__func__, self, [&](Tensor& tensor) {
     Tensor* from = nullptr;
@@ -187,7 +187,7 @@ AOTITorchError aoti_torch_cpu_set__source_Tensor(AtenTensorHandle self, AtenTens
     TENON_TRY(check_defined(tensor, "the tensor"));
     TENON_TRY(check_defined(*from, "the source"));
     if (from->scalar_type() != tensor.scalar_type()) {
-      return fail(Error::InvalidType, "a source of type ", from->scalar_type(), ", expected ",
+      return fail(Error::InvalidType, "the source has type ", from->scalar_type(), ", expected ",
                   tensor.scalar_type());
     }
     tensor = *from;
@@ -222,7 +222,7 @@ AOTITorchError aoti_torch_check_inf_and_nan(const char* tensor_name, AtenTensorH
                 " has ", found);
   });
 }
-/// Prints to standard output: all elements if there are few.
+/// Prints to standard output, with all elements if there are few.
 void aoti_torch_print_tensor_handle(AtenTensorHandle self, const char* msg) {
   std::string text;
   const AOTITorchError code = aoti_on(__func__, self, [&](const Tensor& tensor) {

@@ -13,22 +13,23 @@ namespace detail {
 /// The dtypes that a pool accepts.
 enum class PoolTypes { Numbers, FloatingOrLong, Floating };
 
-/// The elements of one dimension that an element of the result is computed from: `begin`, then
-/// every step-th, before `end`; `step` is the pool's.
+/// A window in one dimension: element `begin` and each step-th element after it, before `end`.
+/// Pool::step has the step.
 struct PoolWindow {
   int64_t begin;
   int64_t end;
-  int64_t count;  // number of elements, for the mean
+  int64_t count;  // number of elements by which a mean divides
 };
 
-/// A list of integers, as an argument of operators' functions.
+/// A list of integers that is an argument of an operator, with its name.
 struct AotiList {
   const char* name;
   const int64_t* values;
   int64_t count;
 };
 
-/// A pool's input, as planes of three spatial dimensions. Images have two: the first has size 1.
+/// A pool's input: planes of three spatial dimensions. For images the first of the three has size
+/// 1.
 struct Pool {
   Tensor given;
   Tensor dense;  // of the computed type
@@ -44,7 +45,7 @@ struct Pool {
   int64_t in_plane() const noexcept { return in[0] * in[1] * in[2]; }
   int64_t out_plane() const noexcept { return out[0] * out[1] * out[2]; }
   size_t rank() const noexcept { return given.sizes().size(); }
-  /// The first of the three dimensions that the input has.
+  /// The index of the first of the three spatial dimensions that the input has.
   size_t first() const noexcept { return 3 - spatial; }
 
   Error read(AtenTensorHandle handle, size_t spatial_dims, PoolTypes types) {
@@ -55,10 +56,10 @@ struct Pool {
         isFloatingType(type) || (types == PoolTypes::FloatingOrLong && type == ScalarType::Long) ||
         (types == PoolTypes::Numbers && isIntegralType(type, /*includeBool=*/false) &&
          type < ScalarType::UInt16);
-    if (!is_taken) return fail(Error::NotSupported, "an input of ", type);
+    if (!is_taken) return fail(Error::NotSupported, "inputs of type ", type, " are not supported");
     if (rank() != spatial + 1 && rank() != spatial + 2) {
-      return fail(Error::InvalidArgument, "an input of sizes ", given.sizes(), ", expected ",
-                  spatial + 1, " or ", spatial + 2, " dimensions");
+      return fail(Error::InvalidArgument, "the input has sizes ", given.sizes(), ", expected rank ",
+                  spatial + 1, " or ", spatial + 2);
     }
     for (size_t d = first(); d < 3; ++d) in[d] = given.sizes()[rank() - 3 + d];
     if (in[0] == 0 || in[1] == 0 || in[2] == 0) {
@@ -70,7 +71,8 @@ struct Pool {
     return make_dense(given, computed_type(type), dense);
   }
 
-  /// Reads `spatial` integers, or with `takes_one` one for all, into the last of the three entries.
+  /// Reads a number for each spatial dimension into the last entries of `read`. With `takes_one`
+  /// the list may be a single number, which applies to all of them.
   Error read_list(const AotiList& list, int64_t least, int64_t (&read)[3],
                   bool takes_one = true) const {
     const auto expected = static_cast<int64_t>(spatial);
@@ -82,7 +84,8 @@ struct Pool {
     for (size_t d = first(); d < 3; ++d) {
       read[d] = list.values[is_one ? 0 : d - first()];
       if (read[d] < least || read[d] > INT32_MAX) {
-        return fail(Error::InvalidArgument, list.name, ' ', read[d], ", expected at least ", least);
+        return fail(Error::InvalidArgument, list.name, " has ", read[d], ", expected ", least,
+                    " to ", INT32_MAX);
       }
     }
     return Error::Ok;
@@ -111,7 +114,7 @@ struct Pool {
       }
     }
   }
-  /// Calls f with the position in the plane of each element in three windows.
+  /// Calls f with the position in the plane of each element that the three windows have.
   template <class F>
   void each_element(const PoolWindow& z, const PoolWindow& y, const PoolWindow& x,
                     const F& f) const {
@@ -145,8 +148,8 @@ T lowest_of(ScalarType type) noexcept {
     return (std::numeric_limits<T>::min)() >> (8 * (sizeof(T) - elementSize(type)));
   }
 }
-/// The maxima of a plane's windows, and their positions in the plane: the first of equal ones, and
-/// the last NaN.
+/// The maxima of a plane's windows, and their positions in the plane. Of equal elements the first
+/// one counts, of several NaNs the last.
 template <class T>
 void find_maxima(const Pool& pool, const T* from, T* to, int64_t* indices) noexcept {
   const T lowest = lowest_of<T>(pool.type);
@@ -181,7 +184,7 @@ Error make_means(Pool& pool, int64_t divisor, AtenTensorHandle* ret,
   return means.finish(ret);
 }
 /// Makes the maxima and their indices. start(plane) makes the windows of a plane, or keeps those of
-/// the one before.
+/// the plane before.
 template <class Start>
 Error make_maxima(Pool& pool, AtenTensorHandle* values, AtenTensorHandle* indices,
                   const Start& start) {
@@ -223,7 +226,7 @@ struct StridedWindows {
       }
       const int64_t room = pool.in[d] + 2 * padding[d] - reach - 1;
       if (room < 0 && (!rounds_up || room + stride[d] - 1 < 0)) {
-        return fail(Error::InvalidArgument, "a window of ", reach + 1,
+        return fail(Error::InvalidArgument, "a window of ", reach + 1, " elements",
                     " is too large for an input of sizes ", pool.given.sizes());
       }
       pool.out[d] = (room + (rounds_up ? stride[d] - 1 : 0)) / stride[d] + 1;
@@ -270,8 +273,8 @@ inline AOTITorchError average_pool(const char* function, size_t spatial, AtenTen
                       [&] { windows.make(pool, counts_padding); });
   });
 }
-/// Whether a maximum pool of volumes keeps the input's channels-last order; without a batch
-/// dimension the input must be dense for that.
+/// Whether a maximum pool of volumes keeps the input's channels-last order. Without a batch
+/// dimension it does only if the input is dense.
 inline bool keeps_channels_last(const Tensor& volumes) noexcept {
   const Layout& layout = fields(TensorArg(volumes)).layout;
   if (layout.rank() == 5) return has_channels_last(layout);
@@ -302,7 +305,7 @@ inline AOTITorchError maximum_pool(const char* function, size_t spatial, AtenTen
   });
 }
 
-/// Windows that divide the input evenly among a result of any size.
+/// Makes windows that divide the input evenly, for a result of any size.
 /// Source: at::native::start_index, end_index.
 inline void share_out(Pool& pool) {
   for (size_t d = 0; d < 3; ++d) {

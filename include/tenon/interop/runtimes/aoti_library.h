@@ -39,7 +39,7 @@ struct AotiBytes {
   const char* data = nullptr;
   uint64_t size = 0;
 
-  /// Null if the range is beyond the file.
+  /// The address of `count` bytes at `offset`; null if they are not all within the file.
   const char* at(uint64_t offset, uint64_t count) const noexcept {
     return offset <= size && count <= size - offset ? data + offset : nullptr;
   }
@@ -49,7 +49,7 @@ struct AotiBytes {
     if (from != nullptr) std::memcpy(static_cast<void*>(&out), from, sizeof(T));
     return from != nullptr;
   }
-  /// A text that ends before `end`; "" if there is none.
+  /// The text at `offset`; "" if it does not end before `end`.
   const char* text(uint64_t offset, uint64_t end) const noexcept {
     const char* const from = end > offset ? at(offset, end - offset) : nullptr;
     return from != nullptr && std::memchr(from, 0, end - offset) != nullptr ? from : "";
@@ -61,8 +61,8 @@ inline bool starts_with(const char* text, const char* begin) noexcept {
 }
 
 /// Reads the tables that the dynamic linker will read.
-/// Errors: InvalidArgument for a file that is not a complete shared library; NotSupported for
-/// another processor's.
+/// Errors: InvalidArgument for a file that is not a complete shared library; NotSupported for a
+/// library for another processor.
 inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
   Elf64_Ehdr header;
   if (!file.read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -74,7 +74,7 @@ inline Error read_aoti_needs(const AotiBytes& file, AotiNeeds& needs) {
 #elif defined(__aarch64__)
   constexpr Elf64_Half kMachine = EM_AARCH64;
 #else
-  const Elf64_Half kMachine = header.e_machine;  // dlopen() checks it
+  const Elf64_Half kMachine = header.e_machine;  // unknown here: dlopen() checks the processor
 #endif
   if (header.e_machine != kMachine) {
     return fail(Error::NotSupported, "it is for another processor: ELF machine ", header.e_machine,
@@ -166,7 +166,7 @@ inline Error check_aoti_shim() {
               "own come first");
 }
 
-/// read_aoti_needs() of a file.
+/// Calls read_aoti_needs() for the bytes of a file.
 /// Errors: also NotFound and AccessFailed.
 inline Error read_aoti_file(const char* path, AotiNeeds& needs) {
   InputFile file;
@@ -190,7 +190,7 @@ inline std::string join_missing(const std::vector<std::string>& missing) {
   std::string names;
   for (size_t i = 0; i < missing.size(); ++i) {
     if (names.size() + missing[i].size() > 240) {
-      names += " and others, which AotiModel::missing_functions() gives";
+      names += " and others, which AotiModel::missing_functions() lists";
       break;
     }
     names += (i == 0 ? "" : ", ") + missing[i];
@@ -233,8 +233,9 @@ inline Error check_aoti_library(const char* path) {
   return fail(Error::NotSupported, "nobody provides ", missing.size(),
               missing.size() == 1 ? " function" : " functions",
               " that the model calls: ", join_missing(missing),
-              headers.empty() ? "; tenon has no header with them"
-                              : "; one file of the program can include what may have them: ",
+              headers.empty()
+                  ? "; tenon has no header with them"
+                  : "; include headers that may have them, in one file of the program: ",
               headers, "; see \"What a program includes\" in docs/aoti.md");
 }
 
@@ -276,10 +277,11 @@ struct AotiFunctions {
   Error find(void* library) noexcept {
     const auto get = [&](auto& function, const char* name) {
       void* const found = ::dlsym(library, name);
-      std::memcpy(&function, &found, sizeof found);  // POSIX has both of one size
+      // POSIX: pointers to functions have the size of other pointers
+      std::memcpy(&function, &found, sizeof found);
       if (found != nullptr) return Error::Ok;
       return fail(Error::InvalidArgument, "the library has no ", name,
-                  ", as those that AOTInductor of torch 2.13 and later makes do");
+                  ", expected a library of AOTInductor of torch 2.13 or later");
     };
     TENON_TRY(get(create, "AOTInductorModelContainerCreateWithDevice"));
     TENON_TRY(get(destroy, "AOTInductorModelContainerDelete"));
@@ -315,13 +317,13 @@ class AotiLibrary {
     kept_.drop();
     if (library_ != nullptr) ::dlclose(library_);
     const size_t leaked = tenon_aoti_shim.lists_handles ? aoti_handles().count(this) : 0;
-    // The program's data may be corrupt too: end it, as when a destructor throws.
+    // The program's data may be corrupt too, so the program ends, as when a destructor throws.
     TENON_CHECK(leaked == 0, Error::Internal, "AotiModule: the model leaked ", leaked,
                 " tensor handles");
   }
 
   /// Errors: those of check_aoti_library(); InvalidArgument if the dynamic linker or the model
-  /// refuses it.
+  /// refuses the library.
   Error open(const char* path, size_t num_models) {
     TENON_TRY(check_aoti_library(path));
     // dlopen() would search for a path without a slash.

@@ -16,15 +16,16 @@ TENON_BEGIN_NAMESPACE
 
 /// How a model is loaded and run.
 struct AotiOptions {
-  /// The number of concurrent runs; others wait.
+  /// The number of concurrent runs. Further runs wait.
   size_t num_models = 1;
   /// The model's name in the package.
   std::string model = "model";
-  /// Whether an input whose strides differ from the model's is copied. If not, it is an error, as
-  /// it always is for an input that the model writes to.
+  /// Whether an input whose strides differ from the model's is copied. If false, such an input is
+  /// an error. If the model writes to the input, it is always an error.
   bool copies_inputs = true;
-  /// Whether the model's strides are row-major if neither the package nor the library's source has
-  /// them. If not, a run with such an input is an error.
+  /// Whether an input's strides are taken to be row-major if neither the package nor the library's
+  /// source has the strides by which the model reads it. If false, a run with such an input is an
+  /// error.
   bool assume_row_major = false;
   /// The number of threads for kernels. 0: the package's number, which examples/aoti/export.py
   /// writes, else 1. The model's own code uses the number that it was compiled for.
@@ -66,9 +67,9 @@ class AotiModel {
     return made;
   }
 
-  /// The operators that a model calls and that are not registered, and the functions that it calls
-  /// and the program lacks: load() refuses such a model. Operators, such as "aten::median.dim", are
-  /// only listed in a program with interop/aoti_proxy.h.
+  /// The functions that a model calls and the program lacks, and the operators that it calls and
+  /// nobody registered: load() refuses a model that has any. Operators, such as "aten::median.dim",
+  /// are only listed in a program with interop/aoti_proxy.h.
   /// Errors: those of load() for the file.
   static Result<std::vector<std::string>> missing_functions(
       const std::string& path, const AotiOptions& options = {}) noexcept {
@@ -108,11 +109,11 @@ class AotiModel {
     return specs;
   }
 
-  /// Replaces constants: all of these or, after an error, none. A constant that is not described
-  /// yet is only checked by its dtype and its bytes.
+  /// Replaces constants: all that are given or, after an error, none. Of a constant that is not
+  /// described yet only the dtype and the number of bytes are checked.
   ///
-  /// Ownership: no copies; the model reads the tensors' memory and keeps it, until they are
-  /// replaced or the model is released.
+  /// Ownership: no copies. The model reads the tensors' memory, and keeps the tensors until they
+  /// are replaced or the model is released.
   /// Errors: NotFound (an unknown constant; the text names a known one); InvalidType and
   /// InvalidArgument for a tensor of another dtype or shape, or on another device; NotSupported
   /// unless its strides are the model's, or if these are unknown; InvalidState for a placeholder
@@ -151,10 +152,10 @@ class AotiModel {
     std::vector<detail::AotiDetails> output_details;  // likewise
     std::vector<bool> is_input_written;               // whether the model writes to it
     std::vector<Constant> constants;
-    bool knows_layouts = true;  // of all inputs
+    bool knows_layouts = true;  // whether the layouts of all inputs are known
     bool assume_row_major = false;
     int threads = 1;                                 // for kernels
-    std::vector<AtenTensorHandle> constant_handles;  // the model's, sorted
+    std::vector<AtenTensorHandle> constant_handles;  // handles of the model's constants, sorted
     std::shared_ptr<AOTIProxyExecutorOpaque> proxy;  // calls operators; null if it needs none
 
     bool is_constant(AtenTensorHandle handle) const noexcept {
@@ -182,7 +183,7 @@ class AotiModel {
     const Error error = detail::call_safely([&] { return open_file(path.c_str(), options); });
     return error != Error::Ok ? detail::FilePath(path).add_context(error) : error;
   }
-  /// Finds the library: the file itself, or the unpacked one of a package.
+  /// Finds the library's file: `path` itself, or the file to which a package's library is unpacked.
   static Error find_library(const char* path, const AotiOptions& options,
                             detail::AotiPackage& package, const char*& library) {
     char begin[2] = {};
@@ -228,7 +229,7 @@ class AotiModel {
     state_ = std::move(state);
     return Error::Ok;
   }
-  /// Reads the calls of operators that have no C function, in a program that can run them.
+  /// Reads the calls of operators that have no C function, if the program can run them.
   static Error read_operators(const char* path, detail::AotiPackage& package,
                               std::shared_ptr<AOTIProxyExecutorOpaque>& proxy,
                               std::vector<std::string>& missing) {
@@ -241,7 +242,8 @@ class AotiModel {
     if (package.operators.empty() || detail::aoti_proxy_reader == nullptr) return Error::Ok;
     return detail::aoti_proxy_reader(package.operators, package.source, proxy, missing);
   }
-  /// "model.wrapper_weights.blob" next to "model.wrapper.so", if it exists.
+  /// Reads the file beside "model.wrapper.so" whose name has another end, such as
+  /// "model.wrapper_weights.blob", if it exists.
   template <class Bytes>
   static Error read_beside(const std::string& path, const char* end, Bytes& bytes) {
     const std::string beside = path.substr(0, path.rfind(".so")) + end;
@@ -268,7 +270,7 @@ class AotiModel {
     };
     TENON_TRY(names(f.count_inputs, f.input_name, state.inputs));
     TENON_TRY(names(f.count_outputs, f.output_name, state.outputs));
-    std::vector<ValueSpec> compiled = state.inputs;  // as the source has them
+    std::vector<ValueSpec> compiled = state.inputs;  // as the source describes them
     for (size_t i = 0; i < compiled.size(); ++i) {
       TENON_TRY(detail::read_source_input(package.source, i, compiled[i]));
       state.is_input_written.push_back(
@@ -300,8 +302,8 @@ class AotiModel {
                           : threads            ? detail::aoti_number(*threads)
                                                : 1;
     if (count < 1 || count > kMostThreads) {
-      return detail::fail(Error::InvalidArgument, "the model has ", count,
-                          " threads, expected 1 to ", kMostThreads);
+      return detail::fail(Error::InvalidArgument, "the number of threads is ", count,
+                          ", expected 1 to ", kMostThreads);
     }
     state.threads = static_cast<int>(count);
     return detail::read_aoti_specs(package.metadata, "tenon_outputs", state.outputs,
@@ -341,7 +343,7 @@ class AotiModel {
     for (const Constant& constant : state.constants) expected += constant.nbytes;
     if (weights.size() < expected) {
       return detail::fail(Error::InvalidArgument, "the weights have ", weights.size(),
-                          " bytes, the model's constants ", expected);
+                          " bytes, but the model's constants have ", expected);
     }
     detail::AotiCall context;
     return state.library.call(context, state.library.functions().load_constants,
@@ -375,10 +377,11 @@ class AotiModel {
     std::vector<Tensor> tensors;
     for (const AotiConstant& value : values) {
       const size_t before = targets.size();
-      for (Constant& target : state_->constants) {  // several may have one name in PyTorch
+      // several constants may have the same name in PyTorch
+      for (Constant& target : state_->constants) {
         if (target.spec.tensor.name != value.name) continue;
         if (std::count(targets.begin(), targets.end(), &target) != 0) {
-          return detail::fail(Error::InvalidArgument, value.name.c_str(), " is there twice");
+          return detail::fail(Error::InvalidArgument, value.name.c_str(), " is given twice");
         }
         const Error error = check_constant(target, value.tensor, state_->assume_row_major);
         if (error != Error::Ok) {
@@ -390,9 +393,9 @@ class AotiModel {
       }
       if (targets.size() == before) {
         const bool has_none = state_->constants.empty();
-        return detail::fail(
-            Error::NotFound, "there is no constant \"", value.name.c_str(),
-            "\"; the first: ", has_none ? "none" : state_->constants[0].spec.name());
+        return detail::fail(Error::NotFound, "there is no constant \"", value.name.c_str(),
+                            "\"; the model's first constant is ",
+                            has_none ? "none" : state_->constants[0].spec.name());
       }
     }
     state_->constant_handles.reserve(state_->constants.size());
@@ -415,7 +418,8 @@ class AotiModel {
     TensorSpec spec = constant.spec.tensor;
     if (!constant.spec.is_described) spec.sizes = given.layout.sizes();
     TENON_TRY(detail::check_tensor(spec, arg));
-    // Without a value its shape is not known, and its bytes are rounded up to a multiple of 64.
+    // Without a value a constant's shape is unknown, and its bytes are rounded up to a multiple of
+    // 64.
     const bool has_bytes =
         given.nbytes() <= constant.nbytes && constant.nbytes < given.nbytes() + 64;
     if (!constant.spec.is_described && !has_bytes) {
@@ -425,8 +429,9 @@ class AotiModel {
     const ArrayRef<int64_t> strides = given.layout.strides();
     if (!constant.spec.is_described && !is_row_major && given.layout.numel > 1) {
       return detail::fail(Error::NotSupported,
-                          "nothing says by which strides the model reads it: it has no value, and "
-                          "the library's source is not there; AotiOptions::assume_row_major does");
+                          "the strides by which the model reads it are unknown: it has no value, "
+                          "and the library's source is not there; set "
+                          "AotiOptions::assume_row_major if they are row-major");
     }
     bool fits = constant.spec.is_described || given.layout.is_contiguous();
     for (size_t d = 0; constant.spec.is_described && d < strides.size(); ++d) {
@@ -436,7 +441,7 @@ class AotiModel {
     if (fits || given.layout.numel == 0) return Error::Ok;
     return detail::fail(Error::NotSupported, "its strides are ", strides,
                         ", the model reads it by ", constant.strides,
-                        "; copy_() to an empty_strided() tensor of these changes them");
+                        "; copy it to a tensor that empty_strided() makes with these strides");
   }
 
   std::shared_ptr<State> state_;

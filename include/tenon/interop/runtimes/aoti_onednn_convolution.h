@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// One convolution, checked. Lists have one number for each spatial dimension.
+/// The checked arguments of a convolution. Lists have a number for each spatial dimension.
 struct OnednnConvolution {
   Tensor* input = nullptr;
   Tensor* weight = nullptr;
@@ -30,7 +30,7 @@ struct OnednnConvolution {
   }
   size_t spatial() const noexcept { return stride.size(); }
 
-  /// A list of one number applies to all dimensions.
+  /// Reads a list of numbers. A single number applies to all dimensions.
   Error read(const char* name, const int64_t* values, int64_t count, int64_t least,
              dnnl::memory::dims& list) const {
     const size_t rank = layout_of(input).rank() - 2;
@@ -59,17 +59,17 @@ struct OnednnConvolution {
     const int64_t channels = transposed ? w[0] : grouped;
     const int64_t made = transposed ? grouped : w[0];
     if (!fits || w[0] % groups != 0 || in[1] != channels) {
-      return fail(Error::InvalidArgument, "an input of sizes ", in, " and weights of sizes ", w,
-                  " in ", groups, " groups");
+      return fail(Error::InvalidArgument, "an input of sizes ", in,
+                  " does not fit weights of sizes ", w, " in ", groups, " groups");
     }
     for (const Tensor* tensor : {weight, bias}) {
       if (tensor != nullptr && fields(TensorArg(*tensor)).type != type) {
-        return fail(Error::InvalidType, "an input of ", type, " and weights of ",
-                    fields(TensorArg(*tensor)).type);
+        return fail(Error::InvalidType, "the input has type ", type, ", the ",
+                    tensor == bias ? "bias" : "weights", " type ", fields(TensorArg(*tensor)).type);
       }
     }
     if (bias != nullptr && layout_of(bias).sizes() != Dims{made}) {
-      return fail(Error::InvalidArgument, "a bias of sizes ", layout_of(bias).sizes(),
+      return fail(Error::InvalidArgument, "the bias has sizes ", layout_of(bias).sizes(),
                   ", expected ", Dims{made});
     }
     return Error::Ok;
@@ -100,7 +100,8 @@ struct OnednnConvolution {
     return Error::Ok;
   }
 
-  /// oneDNN lacks such convolutions, and libtorch does not call it for them.
+  /// Whether an output padding is as large as the stride. oneDNN lacks such convolutions, and
+  /// libtorch does not call it for them.
   bool has_large_output_padding() const noexcept {
     for (size_t d = 0; d < output_padding.size(); ++d) {
       if (output_padding[d] >= stride[d]) return true;
@@ -111,7 +112,7 @@ struct OnednnConvolution {
   bool makes_channels_last() const noexcept {
     const Layout& x = layout_of(input);
     const Layout& w = layout_of(weight);
-    if (spatial() == 1) {  // computed in two dimensions, from a copy if the input has gaps
+    if (spatial() == 1) {  // libtorch computes in two dimensions, from a copy if the input has gaps
       const auto is_last = [](const Dims& sizes, const Dims& strides) {
         return has_channels_last({sizes[0], sizes[1], 1, sizes[2]},
                                  {strides[0], strides[1], sizes[2] * strides[2], strides[2]});
@@ -119,7 +120,7 @@ struct OnednnConvolution {
       return (x.is_contiguous() && is_last(x.sizes(), x.strides())) ||
              is_last(w.sizes(), w.strides());
     }
-    if (spatial() == 3) {  // if libtorch uses oneDNN; source: at::native, use_mkldnn
+    if (spatial() == 3) {  // only if libtorch uses oneDNN; source: at::native, use_mkldnn
       const ScalarType type = fields(TensorArg(*input)).type;
       const Dims& in = x.sizes();
       const bool is_large = groups > 1 || (w.sizes()[3] > 3 && w.sizes()[4] > 3) || in[0] > 1 ||
@@ -130,7 +131,7 @@ struct OnednnConvolution {
     return has_channels_last(x.sizes(), x.strides()) || has_channels_last(w.sizes(), w.strides());
   }
 
-  /// Makes libtorch's output, on whose strides the model's code relies.
+  /// Makes an output with libtorch's strides, on which the model's code relies.
   Error make_output(Tensor& made) const {
     AotiShape shape;
     shape.type = fields(TensorArg(*input)).type;
@@ -140,13 +141,13 @@ struct OnednnConvolution {
     return aoti_empty(shape, made);
   }
 
-  /// Computes into a tensor from make_output().
+  /// Computes the convolution into a tensor from make_output().
   Error run(const Tensor& output) const {
     const ScalarType type = fields(TensorArg(output)).type;
     if (onednn_type(type) == dnnl::memory::data_type::undef || has_large_output_padding()) {
       return run_plain(output);
     }
-    // oneDNN 2.6 takes four times as long for transposed ones of BFloat16 as for Float.
+    // oneDNN 2.6 takes four times as long for transposed convolutions of BFloat16 as of Float.
     if (transposed && type != ScalarType::Float) return run_as_float(output);
     Tensor b;
     if (bias != nullptr) TENON_TRY(make_dense(*bias, type, b));
@@ -164,7 +165,8 @@ struct OnednnConvolution {
     TENON_TRY(check_product_type(to.type));
     if (isComplexType(to.type)) {
       return fail(Error::NotSupported, "a convolution of ", to.type,
-                  " tensors, as in torch; export one of their real and imaginary parts");
+                  " tensors is not supported, as in torch; export convolutions of the real and the "
+                  "imaginary parts");
     }
     const ScalarType type = computed_type(to.type);
     Tensor x;
@@ -253,7 +255,7 @@ struct OnednnConvolution {
     return {all_sizes, onednn_type(fields(TensorArg(*weight)).type), all_strides};
   }
 
-  /// False if oneDNN lacks such a convolution. Throws dnnl::error.
+  /// Returns false if oneDNN lacks the convolution. Throws dnnl::error.
   template <class Primitive>
   bool run_onednn(const Tensor& output, const Tensor& dense_bias, dnnl::algorithm algorithm) const {
     const auto source = describe(*input);

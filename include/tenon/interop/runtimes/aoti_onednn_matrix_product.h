@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices and of batches of them: Float by oneDNN's dnnl_sgemm; BFloat16 and Half by
-// its matmul, or as Float if it lacks them on the processor; other types by plain loops.
+// Products of matrices and of batches of matrices: of Float by oneDNN's dnnl_sgemm; of BFloat16 and
+// Half by oneDNN's matmul, or as Float if matmul lacks them on the processor; of other types by
+// plain loops.
 #pragma once
 
 #include <dlfcn.h>
@@ -24,8 +25,8 @@ TENON_EXPORT inline dnnl::stream& onednn_stream() {
   return stream;
 }
 
-/// In its scope oneDNN uses the model's number of OpenMP threads. Finds OpenMP's functions by
-/// dlsym(), so that programs need not link to it.
+/// While it lives, oneDNN uses the model's number of OpenMP threads. OpenMP's functions are found
+/// by dlsym(), so that programs need not link to OpenMP.
 class OnednnThreads {
  public:
   OnednnThreads() noexcept {
@@ -45,13 +46,14 @@ class OnednnThreads {
   template <class F>
   static void find(const char* name, F& function) noexcept {
     void* const found = ::dlsym(RTLD_DEFAULT, name);
-    std::memcpy(&function, &found, sizeof found);  // POSIX has both of one size
+    // POSIX: pointers to functions have the size of other pointers
+    std::memcpy(&function, &found, sizeof found);
   }
   void change(int count) const noexcept {
     if (before_ != 0 && set_ != nullptr) set_(count);
   }
 
-  int before_ = 0;  // 0 if it was not changed
+  int before_ = 0;  // the number before; 0 if it was not changed
   void (*set_)(int) = nullptr;
 };
 
@@ -63,7 +65,8 @@ inline dnnl::memory::data_type onednn_type(ScalarType type) noexcept {
                                         : Type::undef;
 }
 
-/// The result of a kernel. An exception of oneDNN becomes an error by its status.
+/// Calls a kernel and returns its result. An exception of oneDNN becomes an error, whose kind
+/// depends on the exception's status.
 template <class Call>
 AOTITorchError onednn_answer(const char* function, const Call& call) noexcept {
   return aoti_answer(function, [&] {
@@ -90,16 +93,16 @@ inline Error find_onednn(AtenTensorHandle handle, const char* role, Tensor*& ten
   const TensorFields& found = fields(TensorArg(*tensor));
   TENON_TRY(add_context_if(role, check_has_data(found)));
   if (found.is_host_accessible()) return Error::Ok;
-  return fail(Error::NotSupported, role, " lies on ", found.device,
+  return fail(Error::NotSupported, role, " is on ", found.device,
               ", whose memory oneDNN does not read");
 }
 
-/// The matrix in a tensor's last two dimensions, in oneDNN's terms.
+/// How oneDNN sees the matrix in a tensor's last two dimensions.
 struct OnednnMatrix {
-  char order = 0;        // 'N': the elements of a row are adjacent; 'T': of a column
-  int64_t distance = 0;  // between rows, or columns
+  char order = 0;        // 'N': the elements of a row are adjacent; 'T': those of a column
+  int64_t distance = 0;  // between rows, or with 'T' between columns
 
-  /// False if neither is the case.
+  /// Returns false if neither the elements of rows nor those of columns are adjacent.
   bool read(const Layout& layout) noexcept {
     const size_t rank = layout.rank();
     const int64_t rows = layout.sizes()[rank - 2];
@@ -117,7 +120,8 @@ struct OnednnMatrix {
     return (rows <= 1 || layout.strides()[rank - 2] == 1) && next >= std::max<int64_t>(rows, 1);
   }
   char turned() const noexcept { return order == 'N' ? 'T' : 'N'; }
-  /// The matrices of a tensor of rank 2 or 3, or the first of rank 3.
+  /// Describes a tensor's matrix: with `is_batch` all matrices of a tensor of rank 3, else the
+  /// first.
   dnnl::memory::desc describe(const TensorFields& tensor, bool is_batch) const {
     const bool has_rows = order == 'N';
     const Dims& all = tensor.layout.sizes();
@@ -131,7 +135,8 @@ struct OnednnMatrix {
   }
 };
 
-/// Finds out = a x b, of matrices or of batches of them, and checks types and sizes.
+/// The matrices of a product out = a b, or batches of matrices. find() checks their types and
+/// sizes.
 struct OnednnProduct {
   Tensor* out = nullptr;
   Tensor* a = nullptr;
@@ -146,10 +151,10 @@ struct OnednnProduct {
     for (const Tensor* tensor : {out, a, b}) {
       const TensorFields& t = fields(TensorArg(*tensor));
       if (t.type != type) {
-        return fail(Error::InvalidType, "a product of ", t.type, " matrices as a ", type, " one");
+        return fail(Error::InvalidType, "a matrix has type ", t.type, ", out has type ", type);
       }
       if (t.layout.rank() != rank) {
-        return fail(Error::InvalidArgument, "a tensor of sizes ", t.layout.sizes(),
+        return fail(Error::InvalidArgument, "a tensor has sizes ", t.layout.sizes(),
                     ", expected rank ", rank);
       }
     }
@@ -167,7 +172,7 @@ struct OnednnProduct {
                 " give no product of sizes ", to);
   }
 
-  /// out = beta self + alpha a b; without a self, alpha a b.
+  /// out = beta self + alpha a b, or alpha a b if `self` is null.
   Error run(const Tensor* self, double beta, double alpha) const {
     const TensorFields& all = fields(TensorArg(*out));
     const size_t rank = all.layout.rank();
@@ -196,9 +201,10 @@ struct OnednnProduct {
                          to.describe(fields(TensorArg(target)), is_batch), beta, alpha);
       return static_cast<bool>(plan) && std::strstr(plan.impl_info_str(), "ref") == nullptr;
     };
-    const bool is_small = batches >= 16 && m > 1 && m * n * k <= 32 * 1024;  // for dnnl_sgemm
+    // too small for dnnl_sgemm
+    const bool is_small = batches >= 16 && m > 1 && m * n * k <= 32 * 1024;
     if (batches > 1 && (type != ScalarType::Float || is_small) && make_plan(true)) {
-      batches = 1;  // all in one call
+      batches = 1;  // one call for all of them
     } else if (type == ScalarType::Float) {
       plan = dnnl::matmul::primitive_desc();
     } else if (!make_plan(false)) {
@@ -232,7 +238,7 @@ struct OnednnProduct {
     TENON_TRY((OnednnProduct{&target, &x, &y}.run(self, beta, alpha)));
     return result.finish();
   }
-  /// Replaces a tensor of other strides by a row-major copy.
+  /// Replaces a tensor by a row-major copy if oneDNN cannot read its strides.
   static Error make_readable(Tensor& tensor, OnednnMatrix& matrix) noexcept {
     if (matrix.read(fields(TensorArg(tensor)).layout)) return Error::Ok;
     Result<Tensor> rows = try_contiguous(tensor);
@@ -246,7 +252,7 @@ struct OnednnProduct {
     const int64_t offset = t.layout.rank() == 2 ? 0 : i * t.layout.strides()[0];
     return static_cast<char*>(t.data) + offset * static_cast<int64_t>(elementSize(t.type));
   }
-  /// r = beta r + alpha p q, of m x k and k x n elements.
+  /// r = beta r + alpha p q, where p has m x k elements and q has k x n.
   static Error run_sgemm(const OnednnMatrix& to, const OnednnMatrix& left,
                          const OnednnMatrix& right, const std::array<int64_t, 3>& mnk, void* r,
                          const void* p, const void* q, double beta, double alpha) noexcept {
@@ -256,7 +262,7 @@ struct OnednnProduct {
     auto* const c = static_cast<float*>(r);
     const auto u = static_cast<float>(alpha);
     const auto v = static_cast<float>(beta);
-    // An output of adjacent columns is computed as its transpose: bT aT.
+    // If the elements of the output's columns are adjacent, its transpose is computed: bᵀ aᵀ.
     const dnnl_status_t status =
         to.order == 'N' ? dnnl_sgemm(left.order, right.order, m, n, k, u, x, left.distance, y,
                                      right.distance, v, c, to.distance)
@@ -266,7 +272,7 @@ struct OnednnProduct {
     return fail(status == dnnl_out_of_memory ? Error::OutOfMemory : Error::Internal,
                 "dnnl_sgemm failed with status ", static_cast<int>(status));
   }
-  /// Empty if oneDNN lacks it.
+  /// Returns an empty plan if oneDNN lacks the product.
   static dnnl::matmul::primitive_desc plan_matmul(const dnnl::memory::desc& left,
                                                   const dnnl::memory::desc& right,
                                                   const dnnl::memory::desc& to, double beta,
@@ -297,7 +303,7 @@ struct OnednnProduct {
   }
 };
 
-/// out = beta self + alpha a b; without a self, alpha a b.
+/// out = beta self + alpha a b, or alpha a b if `self` is null.
 inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTensorHandle out,
                                       const AtenTensorHandle* self, AtenTensorHandle a,
                                       AtenTensorHandle b, double beta, double alpha) noexcept {
@@ -311,7 +317,7 @@ inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTen
       const TensorFields& from = fields(TensorArg(*summand));
       TENON_TRY(check_broadcast(from.layout.sizes(), to.layout.sizes()));
       if (from.type != to.type) {
-        return fail(Error::InvalidType, "self of type ", from.type, " and a product of ", to.type);
+        return fail(Error::InvalidType, "self has type ", from.type, ", the product ", to.type);
       }
       if (beta == 0) summand = nullptr;  // then self is ignored, even NaN
     }

@@ -28,14 +28,14 @@ struct AotiPackage {
   TemporaryFile library;
   std::vector<uint8_t> weights;  // if they are beside the library
   std::string metadata = "{}";   // JSON: an object of texts
-  std::string source;            // of the library
+  std::string source;            // source of the library
   std::string operators;         // JSON: calls of operators that have no C function
 };
 
 #if TENON_AOTI_ZIP
 
-/// The checksum of zip files, CRC-32, by tables of 8 bytes (Kounavis, Berry 2005). A program with
-/// minizip does not link zlib's.
+/// Computes CRC-32, the checksum of zip files, with tables for 8 bytes (Kounavis, Berry 2005).
+/// zlib's function is not used, since a program with minizip does not link zlib.
 class Crc32 {
  public:
   Crc32() noexcept {
@@ -145,13 +145,14 @@ class PackageReader {
   }
 
  private:
-  static constexpr uint64_t kMostUnpacked = 100;  // weights and code shrink by less than 10
+  // weights and code become at most 10 times smaller
+  static constexpr uint64_t kMostUnpacked = 100;
 
   static Error fail_broken() noexcept {
     return fail(Error::InvalidArgument, "the package is cut or broken");
   }
-  /// As read(), but directly from the file: minizip copies stored bytes one by one, which would be
-  /// half of the time to open a model of 50 MB.
+  /// Like read(), but reads stored bytes directly from the file. minizip copies them one by one,
+  /// which would take half of the time to open a model of 50 MB.
   template <class F>
   Error read_stored(uint64_t begin, std::vector<char>& part, const F& write) {
     if (begin > size_ || entry_size_ > size_ - begin) return fail_broken();
@@ -181,8 +182,8 @@ inline bool ends_with(const std::string& text, const char* end) noexcept {
 }
 
 /// Unpacks the model of that name.
-/// Errors: InvalidArgument for a broken package; NotFound for an unknown model, which names one;
-/// AccessFailed for the temporary file.
+/// Errors: InvalidArgument for a broken package; NotFound for an unknown model, with the name of a
+/// known one; AccessFailed for the temporary file.
 inline Error read_aoti_package(const char* path, const std::string& model, AotiPackage& package) {
   PackageReader zip;
   TENON_TRY(zip.open(path));
@@ -241,14 +242,14 @@ inline Error read_aoti_package(const char* path, const std::string& model, AotiP
         [&](const char* data, size_t count) { return package.library.write(data, count); });
   }));
   if (has_library) return Error::Ok;
-  return fail(Error::NotFound, "the package has no library of a model \"", model.c_str(),
-              another.empty() ? "\"" : "\"; it has one of ", another.c_str());
+  return fail(Error::NotFound, "the package has no model \"", model.c_str(),
+              another.empty() ? "\"" : "\"; it has the model ", another.c_str());
 }
 
 #else
 
 inline Error read_aoti_package(const char*, const std::string&, AotiPackage&) {
-  return fail(Error::NotSupported, "it is a package, and TENON_AOTI_ZIP is 0");
+  return fail(Error::NotSupported, "it is a package, which TENON_AOTI_ZIP=0 excludes");
 }
 
 #endif

@@ -10,8 +10,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A convolution of dense tensors with three spatial dimensions. Missing ones are the outer ones,
-/// and have size 1.
+/// A convolution of dense tensors with three spatial dimensions. If there are fewer, the outer ones
+/// have size 1.
 struct PlainConvolution {
   using Spatial = std::array<int64_t, 3>;
 

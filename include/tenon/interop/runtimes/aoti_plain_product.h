@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of matrices and of batches of them by plain loops, for each type that torch multiplies.
+// Products of matrices and of batches of matrices by plain loops, for each type that torch
+// multiplies.
 #pragma once
 
 #include <cmath>
@@ -45,8 +46,8 @@ TENON_VECTORIZE void add_product(int64_t m, int64_t n, int64_t k, T alpha, const
   }
 }
 
-/// A complex k x n matrix as a real 2k x 2n matrix: its real product with rows (re, im, re, im,
-/// ...) is the complex product.
+/// Writes a complex k x n matrix as a real 2k x 2n matrix: the real product of rows (re, im, re,
+/// im, ...) with it is their complex product.
 template <class T>
 void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
   for (int64_t p = 0; p < k; ++p, to += 2 * n) {
@@ -59,13 +60,14 @@ void spread_complex(int64_t k, int64_t n, const T* from, T* to) noexcept {
   }
 }
 
-/// Integers are multiplied as unsigned ones, so that they wrap as torch's do.
+/// Calls f with the type in which products are computed. Integers are multiplied as unsigned, so
+/// that they wrap as torch's do.
 template <class F>
 Error on_product_type(ScalarType type, const F& f) {
   if (type == ScalarType::Long) return f(uint64_t());
   if (type == ScalarType::Float || type == ScalarType::ComplexFloat) return f(float());
   if (type == ScalarType::Double || type == ScalarType::ComplexDouble) return f(double());
-  return fail(Error::NotSupported, "products of ", type);
+  return fail(Error::NotSupported, "products of type ", type, " are not supported");
 }
 template <class T>
 T product_factor(double factor) noexcept {
@@ -83,15 +85,15 @@ inline Error check_product_type(ScalarType type) noexcept {
     return Error::Ok;
   }
   return fail(Error::NotSupported, "a product of ", type,
-              " tensors, as in torch; convert them, as to Int");
+              " tensors is not supported, as in torch; convert them, for example to Int");
 }
-/// Errors: InvalidArgument for factors of integers with a fraction.
+/// Errors: InvalidArgument for a factor that has a fraction although the tensors have integers.
 inline Error check_product_factors(ScalarType type, double beta, double alpha) noexcept {
   if (!isIntegralType(type, true)) return Error::Ok;
   for (const double factor : {beta, alpha}) {
     if (!(factor >= -9e18 && factor <= 9e18 && factor == std::trunc(factor))) {
-      return fail(Error::InvalidArgument, "factor ", factor, " of ", type,
-                  " tensors, expected an integer");
+      return fail(Error::InvalidArgument, "a factor of ", type, " tensors is ", factor,
+                  ", expected an integer");
     }
   }
   return Error::Ok;
@@ -104,8 +106,8 @@ inline Error read_of_rank(AtenTensorHandle handle, const char* name, size_t rank
 }
 inline Error check_same_type(const Tensor& a, const Tensor& b) noexcept {
   if (a.scalar_type() == b.scalar_type()) return Error::Ok;
-  return fail(Error::InvalidType, "tensors of types ", a.scalar_type(), " and ", b.scalar_type(),
-              ", expected one type");
+  return fail(Error::InvalidType, "the tensors have types ", a.scalar_type(), " and ",
+              b.scalar_type(), ", expected one type");
 }
 /// Checks matrices whose product is m x n.
 inline Error check_product_sizes(const Tensor& a, const Tensor& b, int64_t m, int64_t n) noexcept {
@@ -114,8 +116,9 @@ inline Error check_product_sizes(const Tensor& a, const Tensor& b, int64_t m, in
               " have no product of sizes ", Dims{m, n});
 }
 
-/// out = beta self + alpha a b, or alpha a b without a self, which broadcasts: for matrices or
-/// batches of them, whose sizes were checked, with any strides and types.
+/// out = beta self + alpha a b, where self broadcasts, or alpha a b if `self` is null. All may have
+/// any strides and types. They are matrices or batches of matrices, whose sizes were checked
+/// before.
 inline Error plain_product(const Tensor& out, const Tensor* self, const Tensor& a, const Tensor& b,
                            double beta, double alpha) {
   const TensorFields& to = fields(TensorArg(out));

@@ -2,8 +2,8 @@
 // The random numbers of aoti_kernels_random.h and aoti_kernels_distributions.h.
 //
 // The numbers come from the calling thread's default_generator(), which manual_seed() seeds: rand,
-// randn and randint give the numbers of tenon's functions of that name. Models pass no generator,
-// and one is refused.
+// randn and randint return the same numbers as tenon's functions of these names. Models pass no
+// generator; if one is passed, it is refused.
 #pragma once
 
 #include <numeric>
@@ -20,17 +20,18 @@ using AtenGeneratorHandle = AtenGeneratorOpaque*;
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// tenon makes no such handles, so any that is given is foreign.
+/// Refuses a generator: tenon makes no handles of generators.
 inline Error check_generator(const AtenGeneratorHandle* generator) noexcept {
   if (generator == nullptr || *generator == nullptr) return Error::Ok;
-  return fail(Error::NotSupported, "a generator; numbers come from tenon's default_generator()");
+  return fail(Error::NotSupported,
+              "a generator is given, expected none: numbers come from tenon's default_generator()");
 }
 
 inline Error check_random_type(ScalarType type, bool is_expected, const char* expected) noexcept {
   if (is_expected) return Error::Ok;
-  return fail(Error::InvalidType, "elements of type ", type, ", expected ", expected);
+  return fail(Error::InvalidType, "the elements have type ", type, ", expected ", expected);
 }
-/// `high` may equal `low`: then all elements do.
+/// If `high` equals `low`, all elements become that number.
 inline Error fill_uniform(const Tensor& made, double low, double high) noexcept {
   const ScalarType type = made.scalar_type();
   TENON_TRY(check_random_type(type, !isIntegralType(type, true), "a floating or complex type"));
@@ -50,7 +51,7 @@ inline Error fill_integers_below(const Tensor& made, int64_t low, int64_t high) 
   return random_(made, low, high);
 }
 
-/// rand, randn and randint of sizes: makes a tensor and calls fill(tensor).
+/// For rand, randn and randint: makes a tensor of these sizes and calls fill(tensor).
 template <class Fill>
 AOTITorchError answer_random(const char* function, const int64_t* sizes, int64_t rank,
                              const AotiTensorOptions& options, ScalarType by_default,

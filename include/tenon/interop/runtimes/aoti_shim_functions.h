@@ -12,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-// From torch's header if that is included: they have the same bytes.
+// torch's types if torch's header is included. They have the same bytes as tenon's.
 #if defined(AOTI_TORCH_SHIM)
 using AotiHalf = c10::Half;
 using AotiBFloat16 = c10::BFloat16;
@@ -25,8 +25,8 @@ template <class T>
 using AotiComplex = complex<T>;
 #endif
 
-/// The result of a C function. An error's text is the thread's last; AotiModule adds it to the
-/// model's.
+/// Calls the code of a C function and returns its result. An error's text becomes the thread's
+/// last; AotiModule adds it to the model's text.
 template <class Call>
 AOTITorchError aoti_answer(const char* function, const Call& call) noexcept {
   return add_context_if(function, call_safely(call)) == Error::Ok ? 0 : 1;
@@ -71,19 +71,19 @@ AOTITorchError aoti_entry(const char* function, AtenTensorHandle handle, int64_t
     const ArrayRef<int64_t> dims = read(fields(TensorArg(tensor)));
     const auto rank = static_cast<int64_t>(dims.size());
     if (d < -rank || d >= rank) {
-      return fail(Error::OutOfBounds, "dimension ", d, " of ", rank);
+      return fail(Error::OutOfBounds, "dimension ", d, " is outside a tensor of rank ", rank);
     }
     *out = dims[static_cast<size_t>(d < 0 ? d + rank : d)];
     return Error::Ok;
   });
 }
 
-/// The tensor that owns the memory: torch's storage.
+/// The tensor that owns the memory. It stands for torch's storage.
 inline Tensor aoti_storage(const Tensor& tensor) noexcept {
   const TensorImplPtr& base = memory_base(TensorArg(tensor));
   return base != nullptr ? Tensor(base) : tensor;
 }
-/// The size in bytes of that memory.
+/// The size of a tensor's storage in bytes.
 inline int64_t aoti_storage_size(const Tensor& tensor) noexcept {
   const Tensor storage = aoti_storage(tensor);
   const TensorFields& all = fields(TensorArg(storage));
@@ -206,7 +206,7 @@ inline Error aoti_view(const Tensor& source, const AotiShape& shape, int64_t beg
   TENON_TRY(attach_view(storage, shape.type, begin / shape.element_size(), fields(new_tensor)));
   return make_aoti_handle(Tensor(std::move(new_tensor)), *out);
 }
-/// As above, starting `offset` elements after the source's element 0.
+/// A view of the storage of `source` that starts `offset` elements after the source's element 0.
 inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t* sizes,
                               const int64_t* strides, int64_t offset,
                               AtenTensorHandle* out) noexcept {
@@ -221,8 +221,8 @@ inline Error aoti_reinterpret(const Tensor& source, int64_t rank, const int64_t*
   return aoti_view(source, shape, begin, out);
 }
 
-/// A view with each element once: dimensions along which elements repeat get size 1. To set all
-/// elements to a number.
+/// Makes a view with each element once: dimensions along which elements repeat get size 1.
+/// Functions that set all elements write to such a view.
 inline Error distinct_elements(const Tensor& tensor, Tensor& made) {
   TENON_TRY(check_defined(tensor, "the tensor"));
   made = tensor;
@@ -239,7 +239,7 @@ inline Error distinct_elements(const Tensor& tensor, Tensor& made) {
   return Error::Ok;
 }
 
-/// The only element of a tensor, as T.
+/// Returns the only element of a tensor, as T.
 template <class T, class Out>
 AOTITorchError aoti_item(const char* function, AtenTensorHandle handle, Out* out) noexcept {
   static_assert(sizeof(T) == sizeof(Out));
@@ -274,9 +274,10 @@ AOTITorchError aoti_scalar(const char* function, const Value& value,
     return make_aoti_handle(std::move(made), *out);
   });
 }
-/// copy_() by torch's rules: integers wrap, and so do floating numbers converted to integers, after
-/// their fraction is dropped. Values that Long cannot hold, undefined in C++, become Long's nearest
-/// number, and NaN 0; for unsigned 64 bits, numbers up to 2^64 are kept.
+/// Copies elements by torch's rules. Integers wrap. Floating numbers that become integers lose
+/// their fraction, then wrap. If Long cannot hold a number, for which C++ has no rule, it becomes
+/// the nearest number of Long, and NaN becomes 0; but unsigned 64-bit integers keep numbers up to
+/// 2^64.
 inline Error convert(const Tensor& to, const Tensor& from) {
   const ScalarType type = to.scalar_type();
   const bool wraps = isIntegralType(type, false);

@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The text between the first `begin` and the next `end` on that line; empty if there is none.
+/// The text between the first `begin` and the next `end` on the same line; empty if there is none.
 inline std::string_view text_between(std::string_view text, const std::string& begin,
                                      std::string_view end) noexcept {
   size_t at = text.find(begin);
@@ -21,7 +21,7 @@ inline std::string_view text_between(std::string_view text, const std::string& b
   at = text.find(end);
   return at == std::string_view::npos ? std::string_view() : text.substr(0, at);
 }
-/// Splits "4L, 3L*s41, s97".
+/// Splits a list such as "4L, 3L*s41, s97".
 inline std::vector<std::string_view> source_list(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
@@ -30,13 +30,14 @@ inline std::vector<std::string_view> source_list(std::string_view text) {
   }
   return words;
 }
-/// "3L" or "3"; -1 for anything else.
+/// Reads "3L" or "3"; returns -1 for any other word.
 inline int64_t source_number(std::string_view word) noexcept {
   if (!word.empty() && word.back() == 'L') word.remove_suffix(1);
   return aoti_number(word);
 }
 
-/// Prime numbers for the symbols of sizes, so that different products have different values.
+/// Gives the symbols of sizes prime numbers as values, so that different products have different
+/// values.
 struct SourceSymbols {
   static constexpr std::array<int64_t, 8> kSamples = {257, 263, 269, 271, 277, 281, 283, 293};
   std::array<std::string_view, kSamples.size()> names;
@@ -90,8 +91,8 @@ inline Error find_source_order(const std::vector<std::string_view>& sizes,
   return Error::Ok;
 }
 
-/// Reads the dtype and the fixed sizes and strides from the library's check of input `i`; -1 for
-/// the others.
+/// Reads the dtype and the fixed sizes and strides from the library's check of input `i`. Sizes and
+/// strides that are not fixed become -1.
 inline void read_source_check(std::string_view source, size_t i, const std::string& name,
                               ScalarType& type, std::vector<int64_t>& sizes,
                               std::vector<int64_t>& strides) {
@@ -128,7 +129,7 @@ inline Error read_source_input(std::string_view source, size_t i, ValueSpec& spe
   std::vector<int64_t> strides;
   TensorSpec made;
   made.name = spec.tensor.name;
-  made.type = tenon::ScalarType::Undefined;  // unless its check is there
+  made.type = tenon::ScalarType::Undefined;  // stays so if the library has no check of the input
   read_source_check(source, i, name, made.type, sizes, strides);
   bool is_complete = std::count(strides.begin(), strides.end(), -1) == 0;
   const std::string call = "assert_size_stride(" + name + ", {";
@@ -183,7 +184,8 @@ inline Error check_may_be_written(const TensorFields& given) noexcept {
               "it is read-only, and the model writes to it; clone_tensor_ptr() makes a copy");
 }
 
-/// The sizes and strides of a constant, by its number in the library; false if they are not there.
+/// Reads the sizes and strides of a constant, by its number in the library; false if the source
+/// does not have them.
 inline bool read_source_constant(std::string_view source, size_t i, Dims& sizes, Dims& strides) {
   const std::string constant = "constants_info_[" + std::to_string(i) + "].";
   if (source.find(constant + "stride = {") == std::string_view::npos) return false;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Descriptions of a model's tensors in a package, such as
-// "image float32 batch<=64 1 8 8 strides=64,64,8,1; rows int64 2<=time<=99 2*time+1": name, dtype,
-// and each dimension's size, or its name with the least and the greatest size. "*" is a dimension
-// without a name, "2*time+1" one whose size follows from another's. At the end are the strides, "*"
-// for any, or if they depend on sizes "order=0,2,3,1": the dim order of a dense tensor, outermost
-// first. An output that is not a tensor is "count Int", Double, Bool, as in EValue's kinds, or
-// "none".
+// Descriptions of a model's tensors in a package, such as "image float32 batch<=64 1 8 8
+// strides=64,64,8,1; rows int64 2<=time<=99 2*time+1": the name, the dtype, and for each dimension
+// the size, or a name with the least and the greatest size. "*" is a dimension without a name;
+// "2*time+1" is a size that follows from another dimension's. The strides come last, with "*" for
+// any stride. If they depend on sizes, "order=0,2,3,1" is there instead: the dim order of a dense
+// tensor, outermost first. An output that is not a tensor has a name and the kind of its EValue:
+// "count Int", "count Double", "count Bool" or "count none".
 //
-// A model reads an input with the strides that it was compiled for, those of the example at export,
-// whatever strides the tensor has.
+// A model reads an input with the strides for which it was compiled, which are those of the example
+// at export, whatever strides the tensor has.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +64,7 @@ struct AotiDimension {
   std::string_view name;
   int64_t plus = 0;
 
-  static constexpr int64_t kMost = int64_t{1} << 16;  // of factor and plus
+  static constexpr int64_t kMost = int64_t{1} << 16;  // limit of factor and plus
 };
 /// Reads "time", "2*time", "time+1" or "2*time-3"; false for anything else.
 inline bool read_aoti_dimension(std::string_view word, AotiDimension& dimension) noexcept {
@@ -188,7 +188,8 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec, AotiDetails&
     names.emplace_back(has_name ? word : std::string_view());
   }
   if (!is_valid) {
-    return fail(Error::InvalidArgument, "the package describes a tensor as \"", all.c_str(), '"');
+    return fail(Error::InvalidArgument, "the package's description of a tensor is broken: \"",
+                all.c_str(), '"');
   }
   made.sizes = Dims(sizes);
   made.max_sizes = Dims(most);
@@ -200,7 +201,7 @@ inline Error read_aoti_spec(std::string_view text, ValueSpec& spec, AotiDetails&
 }
 
 /// Finds a text by name in a JSON object of texts, {"name": "text", ...}. Keeps escapes.
-/// Errors: InvalidArgument for other JSON, with the field.
+/// Errors: InvalidArgument for other JSON, with the field's name.
 inline Error find_aoti_text(std::string_view json, std::string_view name,
                             std::optional<std::string_view>& found) {
   size_t at = 0;
@@ -247,7 +248,7 @@ inline Error read_aoti_list(std::string_view text, std::vector<ValueSpec>& specs
   }
   if (made.size() != specs.size()) {
     return fail(Error::InvalidArgument, "the package describes ", made.size(),
-                " tensors, the model has ", specs.size());
+                " tensors, but the model has ", specs.size());
   }
   specs.swap(made);
   return Error::Ok;
@@ -261,14 +262,14 @@ inline Error read_aoti_specs(std::string_view json, const char* name, std::vecto
   return found ? add_context_if(name, read_aoti_list(*found, specs, details)) : Error::Ok;
 }
 
-/// Copies to a spec's strides. Open strides become dense.
+/// Copies a tensor to one with the spec's strides. Strides that the spec leaves open become dense.
 /// Errors: NotSupported for strides at which elements share memory, unless `given` repeats its
 /// elements along the same dimensions; those of allocation.
 inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Tensor& copy) noexcept {
   const Layout& from = fields(TensorArg(given)).layout;
   Dims strides = strides_of(spec, from);
   TENON_TRY(check_dims("strides", strides));
-  Dims sizes = from.sizes();  // with 1 for dimensions along which elements repeat
+  Dims sizes = from.sizes();  // sizes of the copy: 1 for dimensions along which elements repeat
   TENON_TRY(check_dims("sizes", sizes));
   const size_t element_size = elementSize(fields(TensorArg(given)).type);
   const auto is_open = [&spec](size_t d) noexcept {
@@ -290,8 +291,8 @@ inline Error copy_to_strides(const TensorSpec& spec, const Tensor& given, Tensor
   if (to.may_overlap()) {
     return fail(Error::NotSupported, "its strides are ", from.strides(), ", the model reads it by ",
                 strides,
-                ", where elements share memory: expand() or as_strided() gives such a "
-                "tensor; or export the model with an example of other strides");
+                ", where elements share memory; make such a tensor by expand() or "
+                "as_strided(), or export the model with an example of other strides");
   }
   Result<Tensor> source = try_as_strided(given, sizes, from.strides());
   TENON_TRY(source);
@@ -318,8 +319,8 @@ inline Error hand_over(const ValueSpec& spec, bool is_row_major, const Tensor& g
   if (from.numel == 0 || from.rank() == 0) return Error::Ok;
   if (!has_layout(spec.tensor) && !is_row_major && from.numel != 1) {
     return fail(Error::NotSupported,
-                "nothing says by which strides the model reads it: neither the package nor its "
-                "source; TensorSpec::strides for describe_inputs() does, or "
+                "the strides by which the model reads it are unknown: neither the package nor its "
+                "source has them; give them to describe_inputs() as TensorSpec::strides, or set "
                 "AotiOptions::assume_row_major");
   }
   bool is_same = true;

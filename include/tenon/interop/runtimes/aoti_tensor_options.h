@@ -24,7 +24,8 @@ struct AotiTensorOptions {
       return fail(Error::NotSupported, "torch's device type ", *device, ", expected 0, the CPU");
     }
     if (pin_memory != nullptr && *pin_memory != 0) {
-      return fail(Error::NotSupported, "memory is not pinned, which only other devices need");
+      return fail(Error::NotSupported,
+                  "pin_memory is true, expected false: only other devices need pinned memory");
     }
     type = by_default;
     return dtype == nullptr ? Error::Ok : read_torch_type(*dtype, type);
@@ -47,11 +48,12 @@ inline Error format_strides(const Dims& sizes, int64_t format, ScalarType type, 
   strides = layout.strides();
   if (format == kContiguous) return Error::Ok;
   if (format != kChannelsLast && format != kVolumesLast) {
-    return fail(Error::NotSupported, "torch's memory format ", format);
+    return fail(Error::NotSupported, "torch's memory format ", format, " is not supported");
   }
   if (static_cast<int64_t>(sizes.size()) != format + 2) {
     return fail(Error::InvalidArgument, "torch's memory format ", format,
-                ", channels last, for a tensor of rank ", sizes.size(), ", expected ", format + 2);
+                ", channels last, needs rank ", format + 2, ", but the tensor has rank ",
+                sizes.size());
   }
   set_channels_last(sizes, 1, strides);
   return Error::Ok;

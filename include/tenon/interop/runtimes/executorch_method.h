@@ -22,14 +22,14 @@ namespace detail {
 /// A bump allocator over blocks that are tensors in a backend's memory.
 ///
 /// Ownership: keeps the blocks until it is destroyed; the backend outlives it.
-/// Cost: reset() replaces several blocks by one. Kernels take equal amounts in each run, and soon
-/// need no more allocations.
+/// Cost: after reset() a single block replaces several. Kernels allocate equal amounts in each run,
+/// so that soon no further blocks are needed.
 class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
  public:
   explicit ExecutorchMemory(Backend& memory) noexcept
       : MemoryAllocator(0, nullptr), memory_(memory) {}
 
-  /// Null, with the thread's error text, when out of memory.
+  /// Returns null, and sets the thread's error text, when out of memory.
   void* allocate(size_t size, size_t alignment = kDefaultAlignment) override {
     if (!isPowerOf2(alignment)) return nullptr;
     void* const found = take(size, alignment);
@@ -60,7 +60,8 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
   bool add_block(size_t size, size_t alignment) noexcept {
     if (size > PTRDIFF_MAX - alignment) return false;
     size_t nbytes = size + alignment;
-    if (blocks_.size() == 0 && nbytes < capacity_) nbytes = capacity_;  // as in the last run
+    // as large as all blocks of the last run
+    if (blocks_.size() == 0 && nbytes < capacity_) nbytes = capacity_;
     if (nbytes < kBlock) nbytes = kBlock;
     constexpr Empty<Result<Tensor>> make{"empty"};
     Result<Tensor> block = make({static_cast<int64_t>(nbytes)}, ScalarType::Byte,
@@ -81,7 +82,8 @@ class ExecutorchMemory final : public ::executorch::runtime::MemoryAllocator {
   size_t capacity_ = 0;  // of all blocks
 };
 
-/// The kind of a value; None for any other, such as a list of tensors.
+/// The kind of a value with this tag; None for a tag without a kind, such as that of a list of
+/// tensors.
 inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
   using ::executorch::runtime::Tag;
   switch (number_of(tag)) {
@@ -99,9 +101,9 @@ inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
 
 /// Describes an input or output before the first run.
 ///
-/// The program does not record which dimensions of a dynamic shape vary: here any may, each up to
-/// its present size. A row-major dim order is left out, since a spec that has one cannot take
-/// strides.
+/// The program does not record which dimensions of a dynamic shape vary: in the spec each may, up
+/// to its present size. The spec leaves out a row-major dim order, since a spec with a dim order
+/// cannot take strides.
 /// Errors: NotSupported for lists of tensors, which exported methods neither take nor return, a
 /// dtype that tenon lacks, and memory off the host.
 inline Error describe_value(const TheirValue& value, ValueSpec& spec) noexcept {
@@ -153,7 +155,8 @@ inline const TheirValue& input_of(const ::executorch::runtime::Method& method, s
 }
 #pragma GCC diagnostic pop
 
-/// Allocates zeroed memory for a plan: a mutable buffer without a value starts with zeros.
+/// Allocates planned memory that is filled with zeros: a mutable buffer without a value starts with
+/// them.
 inline Error make_planned(int64_t nbytes, Backend& memory, Tensor& made) {
   constexpr Constant<Result<Tensor>, 0> make{"zeros"};
   Result<Tensor> result = make({nbytes}, ScalarType::Byte, TensorShapeDynamism::STATIC, memory);
@@ -162,7 +165,7 @@ inline Error make_planned(int64_t nbytes, Backend& memory, Tensor& made) {
   return Error::Ok;
 }
 
-/// The arguments with which a program's methods are loaded. It outlives them.
+/// The arguments with which a program's methods are loaded. They outlive the methods.
 struct ExecutorchSetup {
   const ::executorch::runtime::Program& program;
   ::executorch::runtime::EventTracer* event_tracer;
@@ -171,17 +174,17 @@ struct ExecutorchSetup {
   Span<const Tensor> arenas;  // the methods' shared planned memory
 };
 
-/// Each run binds every input to the caller's memory, and every output without planned memory to
-/// the caller's or to memory made here: so the runtime never uses a pointer from an earlier run.
-/// After the run an output may nevertheless be elsewhere: in planned memory, in an input, in a
-/// constant. It is then copied.
+/// A loaded method. Each run gives the runtime the caller's memory for every input. For every
+/// output without planned memory it gives the runtime the caller's memory or newly allocated
+/// memory. So the runtime never uses a pointer from an earlier run. After the run an output may
+/// still be in planned memory, in an input or in a constant: it is then copied.
 ///
 /// Ownership: the program outlives it.
 class ExecutorchMethod {
  public:
   explicit ExecutorchMethod(Backend& memory) noexcept : memory_(memory) {}
 
-  /// Loads the method, perhaps again.
+  /// Loads the method, for the first time or again.
   Error load(const ExecutorchSetup& setup, const char* name) {
     const auto meta = setup.program.method_meta(name);
     TENON_TRY(check_executorch(meta.error(), "method ", name));
@@ -192,9 +195,9 @@ class ExecutorchMethod {
                                             &setup.backend_options);
     const char* hint = "";
     if (loaded.error() == ::executorch::runtime::Error::InvalidState && setup.data == nullptr) {
-      hint = "; if its weights are in a .ptd, data_files has to name it";
+      hint = "; if its weights are in a .ptd file, data_files has to name that file";
     } else if (loaded.error() == ::executorch::runtime::Error::NotFound) {
-      hint = "; a weight of it is in none of data_files";
+      hint = "; none of data_files has one of its weights";
     }
     TENON_TRY(check_executorch(loaded.error(), "method ", name, " cannot be loaded", hint));
     method_.emplace(std::move(*loaded));
@@ -229,7 +232,7 @@ class ExecutorchMethod {
     return describe_value(method_->get_output(i), spec);
   }
 
-  /// Inputs have been checked by their specs.
+  /// The caller has checked the inputs against their specs.
   Error run(const ExecutorchSetup& setup, const char* name, Span<const EValue> inputs,
             Outputs& outputs) {
     if (!is_whole_) TENON_TRY(load(setup, name));
@@ -256,8 +259,8 @@ class ExecutorchMethod {
   /// An output that is a tensor.
   struct Output {
     TheirImpl* impl = nullptr;
-    size_t nbytes = 0;     // the most that it can need
-    bool is_free = false;  // has no planned memory, and must be given some
+    size_t nbytes = 0;     // the largest number of bytes that the output can need
+    bool is_free = false;  // whether it has no planned memory, and must be given memory
     ArrayRef<DimOrderType> dim_order() const noexcept {
       return {impl->dim_order().data(), impl->dim_order().size()};
     }
@@ -275,7 +278,8 @@ class ExecutorchMethod {
       TENON_TRY(check_executorch(nbytes.error(), "planned memory ", i));
       TENON_TRY(check_executorch(device.error(), "planned memory ", i));
       if (device->type() != ::executorch::aten::DeviceType::CPU || *nbytes < 0) {
-        return fail(Error::NotSupported, "planned memory ", i, " is not to be the host's");
+        return fail(Error::NotSupported, "planned memory ", i,
+                    " is for another device, expected the host's memory");
       }
       if (i < arenas.size()) {
         planned_[i] = arenas[i];
@@ -290,8 +294,9 @@ class ExecutorchMethod {
     manager_.emplace(&kept_, &*hierarchy_, &temporary_);
     return Error::Ok;
   }
-  /// For a broken program: the runtime aborts when asked for a value that does not exist. For a
-  /// value without a tag, such as a list of tensors, it returns Internal.
+  /// Checks that a value exists: a broken program may lack it, and the runtime aborts when it is
+  /// asked for a value that does not exist. For a value without a tag, such as a list of tensors,
+  /// the runtime returns Internal.
   static Error check_is_there(::executorch::runtime::Error tag, const char* role, size_t i) {
     return tag == ::executorch::runtime::Error::Internal ? Error::Ok
                                                          : check_executorch(tag, role, i);
@@ -346,7 +351,7 @@ class ExecutorchMethod {
     }
     return fail(Error::NotSupported, "it is ", value, ", which ExecuTorch cannot take");
   }
-  /// The runtime accepts no value other than that of export.
+  /// Checks that the input has the value of export: the runtime accepts no other.
   Error set_constant(size_t i, const EValue& value, const TheirValue& theirs) {
     if (method_->set_input(theirs, i) == ::executorch::runtime::Error::Ok) return Error::Ok;
     EValue expected;
@@ -363,26 +368,26 @@ class ExecutorchMethod {
     if (shape.numel != 0 && !is_same_order(shape.sizes(), wanted, shape.dim_order())) {
       return fail(Error::InvalidArgument, "its dim order is ", Dims(shape.dim_order()),
                   ", the program was exported for ", Dims(wanted),
-                  "; copy_() into a tensor of that order rearranges it");
+                  "; copy it to a tensor of that dim order");
     }
     TheirImpl impl = layout.make_impl();
     return check_executorch(method_->set_input(TheirValue(TheirTensor(&impl)), i), "sizes ",
                             shape.sizes());
   }
 
-  /// Prepares the tensor for output i in `outputs`, and passes its memory to the runtime if it
-  /// accepts any.
+  /// Prepares the tensor for output i in `outputs`, and passes its memory to the runtime if the
+  /// runtime accepts memory for this output.
   Error bind_output(size_t i, Outputs& outputs) {
     const Output& output = outputs_[i];
     Tensor* const target = outputs.target(i);
-    // A branch may have moved another tensor there, which already has memory.
+    // A branch of the program may have put another tensor, which already has memory, in its place.
     const TheirValue& value = method_->get_output(i);
     const bool takes_memory =
         output.is_free && value.isTensor() && value.toTensor().unsafeGetTensorImpl() == output.impl;
     if (target == nullptr || (takes_memory && !has_room(i, *target))) {
       TENON_TRY(outputs.make(i, specs_.outputs[i], output.dim_order()));
     }
-    // As set_output_data_ptr() does, which would read the needed size from the program again.
+    // Does what set_output_data_ptr() does, without reading the needed size from the program again.
     if (takes_memory) output.impl->set_data(fields(TensorArg(outputs.values()[i].toTensor())).data);
     return Error::Ok;
   }
@@ -416,7 +421,7 @@ class ExecutorchMethod {
     if (made.layout.numel == 0) return Error::Ok;
     if (from.const_data_ptr() == made.data && made.layout.is_dense() &&
         is_same_order(sizes, dim_order, made.layout.dim_order())) {
-      return Error::Ok;  // it is there already
+      return Error::Ok;  // the output is in the right tensor already
     }
     TensorImpl source(static_cast<ScalarType>(from.scalar_type()), from.dim(), sizes.data(),
                       from.mutable_data_ptr(), dim_order.data());

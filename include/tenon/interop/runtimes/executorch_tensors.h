@@ -4,8 +4,8 @@
 // runtime_init(). The runtime's log messages go to the program's platform layer, by default to
 // stderr.
 //
-// EValues are not converted to ExecuTorch's, which own nothing: make these where they are used,
-// from numbers and from the results of to_executorch().
+// tenon's EValues are not converted to ExecuTorch's, which own nothing. Make ExecuTorch's where
+// they are used, from numbers and from the results of to_executorch().
 #pragma once
 
 #include "tenon/config.h"
@@ -103,14 +103,14 @@ struct ExecutorchLayout {
   ::executorch::runtime::etensor::DeviceIndex device_index;
   void* data;
 
-  /// The result refers to the lists of this object, which must not move meanwhile.
+  /// The result refers to the lists of this object, which must not move while the result is used.
   ::executorch::aten::TensorImpl make_impl() noexcept {
     return {type, rank, sizes, data, dim_order, strides, dynamism, device_type, device_index};
   }
 };
 
-/// Describes a tensor for ExecuTorch, which supports host memory and CUDA. Unspecified strides, of
-/// size-1 dimensions and shapes without elements, become those of the dim order.
+/// Describes a tensor for ExecuTorch, which supports host memory and CUDA. Strides that do not
+/// matter, of dimensions of size 1 and of shapes without elements, become those of the dim order.
 ///
 /// Ownership: none; the memory must outlive the description.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (strides that are not
@@ -133,8 +133,8 @@ TENON_TEMPLATE_INLINE Error make_executorch_layout(const TensorArg& source,
   const Layout& shape = from.layout;
   const size_t rank = shape.sizes().size();
   if (rank > ExecutorchLayout::kMaxRank) {
-    return fail(Error::NotSupported, "the tensor has ", rank, " dimensions, ExecuTorch's at most ",
-                ExecutorchLayout::kMaxRank);
+    return fail(Error::NotSupported, "the tensor has ", rank,
+                " dimensions, but ExecuTorch's tensors have at most ", ExecutorchLayout::kMaxRank);
   }
   constexpr int64_t kMost = (std::numeric_limits<ExecutorchLayout::Size>::max)();
   int64_t stride = 1;
@@ -145,7 +145,7 @@ TENON_TEMPLATE_INLINE Error make_executorch_layout(const TensorArg& source,
     fits = fits && size <= kMost && stride <= kMost;
     if (shape.strides()[d] != stride && size != 1 && shape.numel != 0) {
       return fail(Error::NotSupported, "strides ", shape.strides(), " of sizes ", shape.sizes(),
-                  " are not dense, which ExecuTorch's have to be; contiguous() makes a copy");
+                  " are not dense, but ExecuTorch's have to be; contiguous() makes a copy");
     }
     layout.sizes[d] = static_cast<ExecutorchLayout::Size>(size);
     layout.strides[d] = static_cast<ExecutorchLayout::Size>(stride);
@@ -154,7 +154,7 @@ TENON_TEMPLATE_INLINE Error make_executorch_layout(const TensorArg& source,
   }
   if (!fits) {
     return fail(Error::NotSupported, "sizes ", shape.sizes(),
-                " or their strides are beyond ExecuTorch's 32 bits");
+                " or their strides do not fit ExecuTorch's 32 bits");
   }
   layout.rank = static_cast<uint8_t>(rank);
   layout.type = static_cast<::executorch::aten::ScalarType>(from.type);
@@ -179,7 +179,8 @@ struct ExecutorchExport {
   MemoryHold memory;
 };
 
-/// Allocates one block for all of it; in the metadata backend of the tensor, if it has one.
+/// Makes an ExecutorchExport in one block. If the tensor has a metadata backend, that allocates the
+/// block.
 TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
                                             ExecutorchTensorPtr& tensor) noexcept {
   ExecutorchLayout layout;
@@ -189,7 +190,7 @@ TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
                 "the tensor is read-only, and ExecuTorch has no read-only tensors; "
                 "clone_tensor_ptr() makes a writable copy");
   }
-  MemoryHold memory;  // first: the backend's code may drop the source
+  MemoryHold memory;  // before all else: the backend's code may drop the source
   TENON_TRY(memory.hold(source));
   void* const block =
       allocate_metadata(kNodeSize<ExecutorchExport>, metadata_backend_of(fields(source)));
@@ -205,7 +206,7 @@ TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
   return Error::Ok;
 }
 
-/// Reads a list of a TensorImpl, which may lack it.
+/// Reads a list of a TensorImpl. The list may be missing.
 template <class T>
 Dims dims_of(::executorch::aten::ArrayRef<T> list) noexcept {
   return list.data() == nullptr ? Dims() : Dims(list);
@@ -275,7 +276,7 @@ Error read_list(const char* kind,
 inline Error read_value(const TheirValue& from, const std::shared_ptr<const void>& owner,
                         EValue& value) noexcept {
   using ::executorch::runtime::Tag;
-  return call_safely([&] {  // out of memory, an EValue of a text or a list throws
+  return call_safely([&] {  // making an EValue of a text or a list throws when out of memory
     switch (from.tag) {
       case Tag::None: value = EValue(); return Error::Ok;
       case Tag::Tensor:
@@ -298,7 +299,7 @@ inline Error read_value(const TheirValue& from, const std::shared_ptr<const void
   });
 }
 
-/// to_executorch().
+/// Implements to_executorch() and try_to_executorch().
 template <class Out>
 Out to_executorch(const char* function, const TensorArg& tensor) {
   ExecutorchTensorPtr made;
@@ -316,11 +317,11 @@ namespace detail {  // function objects
 /// Both sides see writes, but not resizes. A DYNAMIC_UNBOUND tensor with an owner that grows beyond
 /// its elements moves to new memory. ExecuTorch does not report memory that must not be written,
 /// such as a program's constants. If a TensorImpl was made without strides or without a dim order,
-/// the missing list is computed from the other; with ExecuTorch's debug assertions it ends the
-/// program.
+/// the missing list is computed from the other; with ExecuTorch's debug assertions the
+/// program ends.
 /// Errors: InvalidState (null; a tensor without memory, as a method's outputs may be); NotSupported
 /// (a dtype that tenon lacks: quantised and packed ones); InvalidArgument (strides that do not nest
-/// in the dim order); OutOfMemory. The owners are dropped.
+/// in the dim order); OutOfMemory. After an error the owners are dropped.
 /// Threads: like std::shared_ptr. Nothing is synchronised.
 template <class Out>
 struct FromExecutorch {
@@ -376,11 +377,11 @@ struct FromExecutorch {
 /// dynamism and device. Unspecified strides become those of the dim order.
 ///
 /// Ownership: shares the memory, not the shape, as a view does: the TensorPtr keeps it alive after
-/// the tensor is gone, and until the TensorPtr is dropped the tensor cannot grow (InUse). Resized
-/// by ExecuTorch, it has room for its present elements, even if DYNAMIC_UNBOUND. Both sides see
-/// writes. Memory of a tensor over a raw TensorImpl* is borrowed: the caller keeps it alive. Copies
-/// of the executorch::aten::Tensor, and an executorch::runtime::EValue made of it, borrow from the
-/// TensorPtr.
+/// the tensor is gone, and until the TensorPtr is dropped the tensor cannot grow (InUse). If
+/// ExecuTorch resizes it, there is room for its present elements only, even if it is
+/// DYNAMIC_UNBOUND. Both sides see writes. Memory of a tensor over a raw TensorImpl* is borrowed:
+/// the caller keeps it alive. Copies of the executorch::aten::Tensor, and an
+/// executorch::runtime::EValue made of it, borrow from the TensorPtr.
 /// Errors: InvalidState (undefined, deallocated, a placeholder); NotSupported (read-only; strides
 /// that are not dense; more than 16 dimensions; sizes or strides beyond 32 bits; a device other
 /// than the host and CUDA); OutOfMemory.

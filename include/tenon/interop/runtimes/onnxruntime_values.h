@@ -77,8 +77,8 @@ class MadeOnnx {
   T* object_ = nullptr;
 };
 
-/// tenon's dtypes by ONNX Runtime's numbers; Undefined if either lacks the type. Its header has
-/// numbers for complex types, but it has no tensors of them.
+/// tenon's dtypes by ONNX Runtime's numbers; Undefined if either lacks the type. ONNX Runtime's
+/// header has numbers for complex types, but there are no tensors of these types.
 inline constexpr ScalarType kOnnxTypes[] = {ScalarType::Undefined,     ScalarType::Float,
                                             ScalarType::Byte,          ScalarType::Char,
                                             ScalarType::UInt16,        ScalarType::Short,
@@ -108,7 +108,7 @@ inline Error from_onnx(ONNXTensorElementDataType from, ScalarType& to) noexcept 
               from == ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING ? ", texts" : "");
 }
 
-/// The sizes of a tensor, -1 for an open one.
+/// The sizes of a tensor; -1 stands for an open size.
 inline Error read_onnx_sizes(const OrtTensorTypeAndShapeInfo& info, Dims& sizes) noexcept {
   size_t rank = 0;
   TENON_TRY(check_onnx(onnx_api()->GetDimensionsCount(&info, &rank)));
@@ -124,9 +124,9 @@ inline Error read_onnx_shape(const OrtTensorTypeAndShapeInfo& info, ScalarType& 
   return read_onnx_sizes(info, sizes);
 }
 
-/// The sizes of a tensor of these texts, by its spec. One size may be open: it follows from the
-/// count. For one text all open sizes are 1, for none 0. Without sizes in the spec (unknown rank),
-/// a single text has rank 0 and a list rank 1.
+/// The sizes of a tensor of these texts, by its spec. If one size is open, it follows from the
+/// number of texts. For a single text all open sizes are 1, for no texts they are 0. If the spec
+/// has no sizes (unknown rank), a single text has rank 0 and a list rank 1.
 /// Errors: InvalidArgument.
 inline Error size_texts(const TensorSpec& spec, size_t count, bool is_list, Dims& sizes) noexcept {
   const auto total = static_cast<int64_t>(count);
@@ -144,7 +144,7 @@ inline Error size_texts(const TensorSpec& spec, size_t count, bool is_list, Dims
   }
   if (open > 1 && total > 1) {
     return fail(Error::InvalidArgument, count, " texts can be a tensor of sizes ", sizes,
-                " in several ways; describe_inputs() with more of its sizes says which");
+                " in several ways; describe_inputs() can fix more of the sizes");
   }
   const int64_t left = open == 0 ? 1 : known == 0 || total < known ? 0 : total / known;
   for (size_t d = 0; d < sizes.size(); ++d) {
@@ -169,14 +169,13 @@ inline Error check_for_onnx(const TensorFields& tensor) noexcept {
   if (!tensor.layout.is_contiguous()) {
     return fail(Error::NotSupported, "strides ", tensor.layout.strides(), " of sizes ",
                 tensor.layout.sizes(),
-                " are not contiguous, as ONNX Runtime's "
-                "tensors are; contiguous() makes a copy");
+                " are not contiguous, but ONNX Runtime's have to be; contiguous() makes a copy");
   }
   return Error::Ok;
 }
 
-/// ONNX Runtime's values of one call, over a tensor's memory or made by it.
-/// Ownership: releases them.
+/// ONNX Runtime's values of one call. They use a tensor's memory, or ONNX Runtime made them.
+/// Ownership: releases the values.
 class OnnxValues {
  public:
   explicit OnnxValues(size_t count) : values_(count), lent_(count) {}
@@ -189,14 +188,14 @@ class OnnxValues {
   }
 
   OrtValue** data() noexcept { return values_.data(); }
-  /// Whether value i is over a tensor's memory.
+  /// Whether value i uses a tensor's memory.
   bool is_lent(size_t i) const noexcept { return lent_[i]; }
   OnnxHandle<OrtValue> take(size_t i) noexcept {
     return OnnxHandle<OrtValue>(std::exchange(values_[i], nullptr));
   }
 
-  /// Makes value i over a tensor's memory, which outlives it. Does not check whether the tensor is
-  /// read-only.
+  /// Makes value i over the memory of a tensor, which must outlive the value. Does not check
+  /// whether the tensor is read-only.
   /// Errors: those of check_for_onnx(); NotSupported for a dtype that the library lacks.
   /// Source: OrtApi::CreateTensorWithDataAsOrtValue.
   Error lend(size_t i, const OrtMemoryInfo& host, const TensorArg& source) noexcept {
@@ -288,7 +287,7 @@ inline Error copy_texts_from_onnx(OnnxHandle<OrtValue> value, EValue& to, Dims& 
     TENON_TRY(check_onnx(onnx_api()->GetStringTensorContent(value.get(), characters.get(), size,
                                                             offsets.data(), count)));
   }
-  value.reset();  // released first, since long texts may fill the memory
+  value.reset();  // before they are copied, since long texts may fill the memory
   std::vector<std::string_view> texts(count);
   for (size_t i = 0; i < count; ++i) {
     texts[i] = {characters.get() + offsets[i], offsets[i + 1] - offsets[i]};

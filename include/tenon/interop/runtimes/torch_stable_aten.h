@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The table of torch's operators that libraries for its stable ABI call.
+// The table of torch's operators that libraries for torch's stable ABI call.
 //
-// Each gives torch's results on the CPU: also sizes, strides and dtype, since a library reads
-// memory by them. Arguments that are not on the CPU, not strided or pinned are refused.
+// Each operator returns torch's result on the CPU, with torch's sizes, strides and dtype, since a
+// library reads memory by them. Devices other than the CPU, layouts other than strided, and pinned
+// memory are refused.
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_aten_moving.h"

@@ -25,8 +25,8 @@ inline Error give(Result<TensorPtr> made, AtenOut& out) {
 
 // --- Options ------------------------------------------------------------------------------------
 
-/// Reads a dtype by torch's number, or `fallback` for None.
-/// Errors: NotSupported for one that tenon lacks.
+/// Reads a dtype by torch's number; None stands for `fallback`.
+/// Errors: NotSupported for a dtype that tenon lacks.
 inline Error read_dtype(const EValue& value, ScalarType fallback, ScalarType& type) {
   type = fallback;
   return value.isNone() ? Error::Ok : read_torch_type(value.toInt(), type);
@@ -34,14 +34,14 @@ inline Error read_dtype(const EValue& value, ScalarType fallback, ScalarType& ty
 /// Refuses a layout other than strided, a device other than the CPU, and pinned memory.
 inline Error check_place(const EValue& layout, const EValue& device, const EValue& pin_memory) {
   if (!layout.isNone() && layout.toInt() != 0) {
-    return fail(Error::NotSupported, "layout ", layout.toInt(), " is not strided, 0");
+    return fail(Error::NotSupported, "the layout is ", layout.toInt(), ", expected 0, strided");
   }
   if (!device.isNone() && device.toString() != "cpu" && device.toString() != "cpu:0") {
-    return fail(Error::NotSupported, "device \"", device.toString(),
-                "\"; operators compute on the cpu");
+    return fail(Error::NotSupported, "the device is \"", device.toString(), "\", expected \"cpu\"");
   }
   return pin_memory.isBool() && pin_memory.toBool()
-             ? fail(Error::NotSupported, "memory is not pinned, which only other devices need")
+             ? fail(Error::NotSupported,
+                    "pin_memory is true, expected false: only other devices need pinned memory")
              : Error::Ok;
 }
 
@@ -70,8 +70,8 @@ inline int64_t suggested_format(const Layout& layout) noexcept {
 
 // --- New tensors --------------------------------------------------------------------------------
 
-/// Makes a tensor by sizes, dtype, layout, device, pin_memory and a memory format, from in[first]
-/// on.
+/// Makes a tensor. Its sizes, dtype, layout, device, pin_memory and memory format are the arguments
+/// from in[first] on.
 inline Error make_aten(AtenIn in, size_t first, ScalarType fallback, Tensor& made) {
   ScalarType type;
   TENON_TRY(read_dtype(in[first + 1], fallback, type));
@@ -105,7 +105,7 @@ inline Error aten_empty_like(AtenIn in, AtenOut& out) {
   TENON_TRY(make_sized_like(like, type, format_of(in[5], kPreserve), made));
   return give(made, out);
 }
-/// A copy in a memory format, of a dtype.
+/// Copies a tensor in a memory format and with a dtype.
 inline Error clone_as(const Tensor& from, ScalarType type, int64_t format, Tensor& made) {
   TENON_TRY(make_sized_like(from, type, format, made));
   return convert(made, from);

@@ -19,7 +19,8 @@ inline Error aten_copy(AtenIn in, AtenOut& out) {
 inline Error aten_fill_tensor(AtenIn in, AtenOut& out) {
   TENON_TRY(check_defined(in[1].toTensor(), "the value"));
   if (in[1].toTensor().dim() != 0) {
-    return fail(Error::InvalidArgument, "a value of rank ", in[1].toTensor().dim(), ", expected 0");
+    return fail(Error::InvalidArgument, "the value has rank ", in[1].toTensor().dim(),
+                ", expected 0");
   }
   return aten_copy(in, out);
 }
@@ -43,28 +44,30 @@ inline Error aten_is_pinned(AtenIn, AtenOut& out) {
   out.push_back(EValue(false));
   return Error::Ok;
 }
-/// Copies the first elements of a file.
+/// Makes a tensor that has a copy of a file's first elements.
 inline Error aten_from_file(AtenIn in, AtenOut& out) {
   ScalarType type;
   TENON_TRY(read_dtype(in[3], ScalarType::Float, type));
   TENON_TRY(check_place(in[4], in[5], in[6]));
   if (in[1].isBool() && in[1].toBool()) {
-    return fail(Error::NotSupported, "the file is read, not shared");
+    return fail(Error::NotSupported,
+                "shared is true, expected false: the file is read, not mapped");
   }
   const int64_t count = in[2].isNone() ? 0 : in[2].toInt();
   InputFile file;
   Tensor made;
   TENON_TRY(file.open(std::string(in[0].toString()).c_str()));
   if (count < 0 || static_cast<uint64_t>(count) > file.size() / elementSize(type)) {
-    return fail(Error::InvalidArgument, count, " elements of ", type, " of a file of ", file.size(),
-                " bytes");
+    return fail(Error::InvalidArgument, count, " elements of ", type, " do not fit a file of ",
+                file.size(), " bytes");
   }
   TENON_TRY(make_sized({count}, kContiguous, type, made));
   const size_t bytes = static_cast<size_t>(count) * elementSize(type);
   if (bytes != 0) TENON_TRY(file.read(0, fields(TensorArg(made)).data, bytes));
   return give(made, out);
 }
-/// Makes a copy with the tensor's strides, or dense ones in their order.
+/// Makes a copy in which dimensions are flipped. It has the tensor's strides, or if these are not
+/// dense, dense ones in their order.
 inline Error flip_dims(const Tensor& from, const Dims& dims, Tensor& made) {
   TENON_ASSIGN(const Tensor turned, try_flip(from, dims));
   TENON_TRY(make_sized_like(from, from.scalar_type(), kPreserve, made));
@@ -82,13 +85,13 @@ inline Error aten_rot90(AtenIn in, AtenOut& out) {
   const Dims dims(in[2].toIntList());
   size_t checked[2] = {};
   if (dims.size() != 2) {
-    return fail(Error::InvalidArgument, "turns in ", dims.size(), " dimensions, expected 2");
+    return fail(Error::InvalidArgument, "dims has ", dims.size(), " dimensions, expected 2");
   }
   const auto rank = static_cast<size_t>(from.dim());
   TENON_TRY(read_dim(dims[0], rank, checked[0]));
   TENON_TRY(read_dim(dims[1], rank, checked[1]));
   if (checked[0] == checked[1]) {
-    return fail(Error::InvalidArgument, "turns in dimensions ", dims, ", expected two");
+    return fail(Error::InvalidArgument, "dims are ", dims, ", expected two different dimensions");
   }
   const int64_t k = (in[1].toInt() % 4 + 4) % 4;
   Tensor made;
@@ -117,7 +120,7 @@ inline Error aten_index_select(AtenIn in, AtenOut& out) {
   TENON_TRY(check_defined(index, "the index"));
   if (index.dim() > 1 ||
       (index.scalar_type() != ScalarType::Long && index.scalar_type() != ScalarType::Int)) {
-    return fail(Error::InvalidType, "an index of rank ", index.dim(), " and type ",
+    return fail(Error::InvalidType, "the index has rank ", index.dim(), " and type ",
                 index.scalar_type(), ", expected rank 1 and Long or Int");
   }
   size_t dim = 0;
@@ -130,7 +133,8 @@ inline Error aten_index_select(AtenIn in, AtenOut& out) {
   const DenseRows rows(dense.sizes(), dim);
   TENON_TRY(check_indices(dense_data<int64_t>(places), count, 0, rows.count));
   if (from.dim() == 0 && count != 1) {
-    return fail(Error::InvalidArgument, count, " places of a tensor of rank 0, expected 1");
+    return fail(Error::InvalidArgument, count,
+                " indices are given for a tensor of rank 0, expected 1");
   }
   Dims sizes = from.sizes();
   TENON_TRY(check_dims("sizes", sizes));

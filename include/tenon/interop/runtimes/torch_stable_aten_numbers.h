@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// torch's operators that compute: sums, maxima, products, quotients, differences, bits. Plain loops
-// over dense arguments: libraries of operators call these only beside their own loops.
+// torch's operators that compute: sums, maxima, products, quotients, differences, bits. They are
+// plain loops over dense arguments: libraries of operators call them only in addition to their own
+// loops.
 #pragma once
 
 #include <cmath>
@@ -34,7 +35,7 @@ struct AtenReduction {
   Error read(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, ScalarType computed) {
     const auto rank = static_cast<size_t>(from.dim());
     std::vector<bool> is_reduced((std::max)(rank, size_t{1}),
-                                 dims.empty());  // a scalar too
+                                 dims.empty());  // also for a tensor of rank 0
     for (const int64_t dim : dims) {
       size_t d = 0;
       TENON_TRY(read_dim(dim, rank, d));
@@ -60,7 +61,7 @@ struct AtenReduction {
   }
 };
 
-/// Sums; Float and narrower values in double.
+/// Adds up elements; those of Float and narrower types in double.
 inline Error aten_sum(AtenIn in, AtenOut& out) {
   const Tensor& from = in[0].toTensor();
   TENON_TRY(check_defined(from, "the tensor"));
@@ -92,14 +93,14 @@ inline Error aten_sum(AtenIn in, AtenOut& out) {
   }));
   return give(result, out);
 }
-/// NaN is the largest.
+/// Finds the largest elements; NaN is larger than any number.
 inline Error aten_amax(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, AtenOut& out) {
   TENON_TRY(check_defined(from, "the tensor"));
   const ScalarType type = from.scalar_type();
   AtenReduction reduction;
   TENON_TRY(reduction.read(from, dims, keeps, computed_type(type)));
   if (reduction.length == 0 && (reduction.count != 0 || dims.empty())) {
-    return fail(Error::InvalidArgument, "there is no maximum of no elements");
+    return fail(Error::InvalidArgument, "the tensor has no elements, so it has no maximum");
   }
   AotiResult result;
   TENON_TRY(result.make(reduction.sizes, type, computed_type(type)));
@@ -120,7 +121,8 @@ inline Error aten_amax(const Tensor& from, ArrayRef<int64_t> dims, bool keeps, A
 
 // --- Products -----------------------------------------------------------------------------------
 
-/// Multiplies tensors of rank 1 and more, batches broadcast; into `target` if that is defined.
+/// Multiplies tensors of rank 1 or more; their batches broadcast. The result goes to `target` if
+/// that is defined.
 inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out) {
   TENON_TRY(check_defined(a, "the first tensor"));
   TENON_TRY(check_defined(b, "the second tensor"));
@@ -128,8 +130,8 @@ inline Error aten_matmul(Tensor a, Tensor b, const Tensor& target, AtenOut& out)
   TENON_TRY(check_same_type(a, b));
   TENON_TRY(check_product_type(type));
   if (a.dim() == 0 || b.dim() == 0) {
-    return fail(Error::InvalidArgument, "ranks ", a.dim(), " and ", b.dim(),
-                "; both tensors have 1 dimension at least");
+    return fail(Error::InvalidArgument, "the ranks are ", a.dim(), " and ", b.dim(),
+                ", expected 1 or more");
   }
   const bool is_row = a.dim() == 1;
   const bool is_column = b.dim() == 1;
@@ -175,7 +177,8 @@ inline Error aten_mm(AtenIn in, AtenOut& out) {
   const Tensor& a = in[0].toTensor();
   const Tensor& b = in[1].toTensor();
   if (a.defined() && b.defined() && (a.dim() != 2 || b.dim() != 2)) {
-    return fail(Error::InvalidArgument, "ranks ", a.dim(), " and ", b.dim(), ", expected 2");
+    return fail(Error::InvalidArgument, "the ranks are ", a.dim(), " and ", b.dim(),
+                ", expected 2");
   }
   return aten_matmul(a, b, in.size() == 3 ? in[2].toTensor() : Tensor(), out);
 }
@@ -225,7 +228,7 @@ T compute_binary(AtenBinary op, T a, T b, T alpha, int64_t bits) noexcept {
   }
 }
 
-/// a - alpha b, a / b, ..., broadcast.
+/// Computes a - alpha b, a / b, and so on. The tensors broadcast.
 inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double alpha,
                          AtenOut& out) {
   Elementwise job;
@@ -241,7 +244,8 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
        (isIntegralType(type, true) || a.scalar_type() == ScalarType::Bool ||
         b.scalar_type() == ScalarType::Bool)) ||
       (op == AtenBinary::FloorDivide && (isComplexType(type) || type == ScalarType::Bool))) {
-    return fail(Error::InvalidType, "not of ", a.scalar_type(), " and ", b.scalar_type());
+    return fail(Error::InvalidType, "types ", a.scalar_type(), " and ", b.scalar_type(),
+                " are not supported");
   }
   if (op == AtenBinary::Divide && isIntegralType(type, true)) type = ScalarType::Float;
   TENON_TRY(job.begin(type, type));
@@ -250,7 +254,7 @@ inline Error aten_binary(const Tensor& a, const Tensor& b, AtenBinary op, double
     TENON_TRY(make_dense(b, ScalarType::Long, divisors));
     const auto* const all = dense_data<int64_t>(divisors);
     if (std::find(all, all + divisors.numel(), 0) != all + divisors.numel()) {
-      return fail(Error::InvalidArgument, "integers divided by 0");
+      return fail(Error::InvalidArgument, "an integer is divided by 0");
     }
   }
   const auto bits = static_cast<int64_t>(elementSize(type) * 8);

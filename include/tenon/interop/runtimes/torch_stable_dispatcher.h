@@ -70,13 +70,14 @@ inline AOTITorchError implement_stable(TorchLibraryHandle self, const char* name
 inline AOTITorchError dispatch_stable(const char* name, const char* overload,
                                       StableIValue* stack) noexcept {
   return aoti_answer("torch_call_dispatcher", [&] {
-    // Allocates nothing: an operator that is not found cannot take its arguments.
+    // Allocates nothing: the arguments would leak after a failure, since only an operator takes
+    // them.
     char text[256];
     const bool has_overload = overload != nullptr && *overload != '\0';
     const int size =
         std::snprintf(text, sizeof text, has_overload ? "%s.%s" : "%s", name, overload);
     if (size < 0 || static_cast<size_t>(size) >= sizeof text) {
-      return fail(Error::NotFound, "there is no operator of a name as long as ", name);
+      return fail(Error::NotFound, "there is no operator with a name as long as ", name);
     }
     const std::string_view full(text, static_cast<size_t>(size));
     const StableCall call = look_up_stable(full);
@@ -88,7 +89,8 @@ inline AOTITorchError dispatch_stable(const char* name, const char* overload,
 /// The error of functions for other devices and for Python.
 inline AOTITorchError refuse_stable(const char* function) noexcept {
   return aoti_answer(function, [] {
-    return fail(Error::NotSupported, "tenon computes on the CPU, and knows nothing of Python");
+    return fail(Error::NotSupported,
+                "it is for Python or for devices other than the CPU, which tenon does not support");
   });
 }
 

@@ -9,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The ELF file of an empty shared library with a name.
+/// The ELF file of an empty shared library that has a name.
 struct NamedLibrary {
   Elf64_Ehdr header{};
   Elf64_Phdr segments[3]{};
@@ -18,7 +18,7 @@ struct NamedLibrary {
   uint32_t hash[4] = {1, 1, 0, 0};  // one bucket, which is empty
   char names[256] = "";             // the first is empty
 
-  /// Fills the file in, for the processor of a file with the header `like`.
+  /// Fills in the file, for the same processor as a file whose header is `like`.
   Error make(const char* name, const Elf64_Ehdr& like) noexcept {
     if (std::strlen(name) > sizeof names - 2) {
       return fail(Error::InvalidArgument, "the library's name ", name, " is too long");
@@ -144,10 +144,9 @@ inline Error load_stable_library(const char* path) {
 /// program has their functions. CUDA's are not loaded either if they are not installed: see
 /// interop/torch_stable_no_cuda.h. Its other libraries are found by dlopen() as usual.
 ///
-/// The library stays loaded until the program ends. Loading it again does nothing.
 /// Errors: NotFound and AccessFailed for the file; InvalidArgument for a file that is not a
-/// complete shared library; NotSupported for another processor's, for a function or a library that
-/// is missing, with its name, and for a program that does not export torch's functions;
+/// complete shared library; NotSupported for a library for another processor, for a missing
+/// function or library, with its name, and for a program that does not export torch's functions;
 /// OutOfMemory.
 /// Threads: any; static initialization of the library runs in the caller's.
 /// Source: torch.ops.load_library.

@@ -23,8 +23,9 @@ using TorchLibraryHandle = TorchLibraryOpaque*;
 
 TENON_BEGIN_NAMESPACE
 
-/// The function of an operator. `inputs` has all arguments of its schema, defaults included, of the
-/// kinds that register_torch_operator() lists. It adds its results to `outputs`, which is empty.
+/// The function of an operator. `inputs` has all arguments of the schema, defaults included, of the
+/// kinds that register_torch_operator() lists. The function adds its results to `outputs`, which is
+/// empty before.
 using TorchOperator = std::function<Error(Span<const EValue> inputs, std::vector<EValue>& outputs)>;
 
 namespace detail {
@@ -67,11 +68,12 @@ struct StableCall {
   StableImplementation implementation;
 };
 
-/// All operators. Locked for lookups, not while an operator runs.
+/// All operators. The mutex is locked for lookups, not while an operator runs.
 struct StableOperators {
   std::mutex mutex;
   std::map<std::string, StableOperator, std::less<>> all;
-  std::map<std::string, StableCall, std::less<>> built_in;  // tenon's, where `all` has none
+  // tenon's own, for names that `all` lacks
+  std::map<std::string, StableCall, std::less<>> built_in;
 };
 TENON_EXPORT inline StableOperators& stable_operators() {
   static StableOperators& operators = *new StableOperators;  // libraries may be unloaded at exit
@@ -124,8 +126,9 @@ struct AtenOperator {
   const char* schema;
   Error (*run)(Span<const EValue> inputs, std::vector<EValue>& outputs);
 };
-/// Provides a default for an operator that is not registered. The first one of a name stays until
-/// the program ends. Errors: those of a schema; OutOfMemory.
+/// Provides the implementation of an operator for which none is registered. The first one for a
+/// name stays until the program ends.
+/// Errors: those of a schema; OutOfMemory.
 inline Error provide_operator(std::string_view schema, TorchOperator run) {
   StableCall made;
   StableSchema read;
@@ -161,7 +164,7 @@ inline StableCall look_up_stable(std::string_view name) {
   if (best != all.end() && best->key <= found.implementation.key) found.implementation = *best;
   return found;
 }
-/// Errors: NotFound; NotSupported without an implementation for the CPU.
+/// Errors: NotFound; NotSupported if no implementation is for the CPU.
 inline Error find_stable_operator(std::string_view name, StableCall& found) {
   found = look_up_stable(name);
   if (found.schema == nullptr) return fail(Error::NotFound, "there is no operator ", name);
@@ -170,7 +173,7 @@ inline Error find_stable_operator(std::string_view name, StableCall& found) {
   return fail(Error::NotSupported, name, " has no kernel for the CPU");
 }
 
-/// Deletes what slots own, unless it was passed on.
+/// Deletes the objects that slots own, unless they were passed on.
 class OwnedSlots {
  public:
   OwnedSlots(const std::vector<StableArgument>& types, StableIValue* values) noexcept
@@ -193,8 +196,8 @@ inline Error call_stable_function(const StableCall& call, Span<const EValue> inp
   TENON_TRY((*call.implementation.function)(inputs, outputs));
   const std::vector<StableArgument>& types = call.schema->outputs;
   if (outputs.size() != types.size()) {
-    return fail(Error::InvalidState, "the operator gave ", outputs.size(),
-                " outputs, its schema has ", types.size());
+    return fail(Error::InvalidState, "the operator returned ", outputs.size(),
+                " outputs, but its schema has ", types.size());
   }
   for (size_t i = 0; i < types.size(); ++i) {
     const EValue given = outputs[i];
@@ -249,8 +252,8 @@ inline Error call_stable(const StableCall& call, Span<const EValue> given,
   return call.implementation.function != nullptr ? call_stable_function(call, inputs, outputs)
                                                  : call_stable_kernel(call, inputs, outputs);
 }
-/// Calls an operator with the arguments on a stack, which it takes even if it fails, and puts its
-/// results there.
+/// Calls an operator with the arguments on a stack, and puts the results there. The operator takes
+/// the arguments even if it fails.
 inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
   const StableSchema& schema = *call.schema;
   if (call.implementation.kernel != nullptr) {
@@ -290,8 +293,9 @@ inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
 ///
 /// Types: Tensor; int, SymInt, ScalarType, Layout, MemoryFormat (an Int; for the last three torch's
 /// number); float (Double); Scalar (Int, Double or Bool); bool; str and Device (String, "cpu");
-/// lists of Tensor, Tensor?, int, float and bool; each with "?" for None too; Generator? (None). It
-/// has precedence over an operator that tenon provides (by interop/aoti_kernels.h and
+/// lists of Tensor, Tensor?, int, float and bool; each with "?" for None too; Generator? (None).
+///
+/// The function has precedence over an operator that tenon provides (by interop/aoti_kernels.h and
 /// interop/torch_stable_shim.h, before main()), which is used again after
 /// unregister_torch_operator(). Operators and CPU kernels of libraries have that precedence too.
 ///
@@ -314,7 +318,7 @@ inline Error call_on_stack(const StableCall& call, StableIValue* stack) {
       for (size_t k = 0; k < i; ++k) {
         if (read.inputs[i].name != read.inputs[k].name) continue;
         return detail::fail(Error::InvalidArgument, "the schema \"", schema, "\": inputs ", k,
-                            " and ", i, " have one name, ", read.inputs[i].name);
+                            " and ", i, " have the same name, ", read.inputs[i].name);
       }
     }
     for (const auto* const list : {&read.inputs, &read.outputs}) {

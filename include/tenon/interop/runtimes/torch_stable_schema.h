@@ -34,7 +34,7 @@ inline bool take_list(std::string_view& type) noexcept {
   type = type.substr(0, open);
   return true;
 }
-/// Types whose values are torch's numbers, such as ScalarType::Float = 6.
+/// Whether values of the type are numbers of torch's enumerations, such as ScalarType::Float = 6.
 inline bool is_enum_type(std::string_view type) noexcept {
   return type == "ScalarType" || type == "Layout" || type == "MemoryFormat";
 }
@@ -47,7 +47,7 @@ inline ValueKind kind_of_element(std::string_view type) noexcept {
   if (type == "str" || type == "Device") return ValueKind::String;
   return ValueKind::None;
 }
-/// The kind of an EValue for a list of such elements; None if there is none.
+/// The kind of an EValue for a list of elements of that type; None if there is none.
 inline ValueKind kind_of_list(std::string_view element) noexcept {
   if (element == "Tensor?") return ValueKind::OptionalTensorList;
   const ValueKind kind = kind_of_element(element);
@@ -134,7 +134,7 @@ inline bool is_identifier(std::string_view text) noexcept {
   return !text.empty() && !(text[0] >= '0' && text[0] <= '9') &&
          std::all_of(text.begin(), text.end(), is_word_character);
 }
-/// Whether it is "name" or "name.overload", perhaps with "ns::" in front.
+/// Whether a text is "name" or "name.overload", perhaps with "ns::" in front.
 inline bool is_operator_name(std::string_view name) noexcept {
   if (const size_t colons = name.find("::"); colons != std::string_view::npos) {
     if (!is_identifier(name.substr(0, colons))) return false;
@@ -173,7 +173,8 @@ inline std::string without_blanks(std::string_view text) {
   return made;
 }
 
-/// The first `wanted` from `begin` on that is outside brackets and quotes; npos if there is none.
+/// The position of the first `wanted` from `begin` on that is outside brackets and quotes; npos if
+/// there is none.
 inline size_t find_outside(std::string_view text, char wanted, size_t begin) noexcept {
   int depth = 0;
   char quote = '\0';
@@ -317,7 +318,7 @@ struct StableSchema {
     const size_t open = (std::min)(text.find('('), text.size());
     const size_t close = find_outside(text, ')', open + 1);
     if (close == std::string_view::npos || text.substr(close + 1, 2) != "->") {
-      return fail(Error::InvalidArgument, "it is not one of an operator, such as ",
+      return fail(Error::InvalidArgument, "it is not the schema of an operator, such as ",
                   "\"ns::name(Tensor x, int n=1) -> Tensor\"");
     }
     name = std::string(text.substr(0, open));
@@ -326,7 +327,8 @@ struct StableSchema {
     }
     std::string_view results = text.substr(close + 3);
     if (results.empty()) {
-      return fail(Error::InvalidArgument, "nothing is behind the arrow; () stands for no results");
+      return fail(Error::InvalidArgument,
+                  "nothing follows the arrow; write () if there are no results");
     }
     if (results.front() == '(') {
       if (find_outside(results, ')', 1) != results.size() - 1) {
@@ -335,7 +337,7 @@ struct StableSchema {
       }
       results = results.substr(1, results.size() - 2);
     } else if (find_outside(results, ',', 0) != std::string_view::npos) {
-      return fail(Error::InvalidArgument, "several results have brackets, as in (Tensor, Tensor)");
+      return fail(Error::InvalidArgument, "several results need brackets, as in (Tensor, Tensor)");
     }
     TENON_TRY(read_list(text.substr(open + 1, close - open - 1), true, inputs));
     return read_list(results, false, outputs);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Values on the stack of torch's stable ABI. A slot has a number, or owns a tensor's handle, a
-// text, a list of values, or for "T?" a slot. The callee takes ownership of what the inputs' slots
-// own, and passes ownership of what the outputs' slots own.
+// Values on the stack of torch's stable ABI. A slot has a number, or it owns a tensor's handle, a
+// text, a list of values, or for "T?" another slot. The callee becomes the owner of the objects in
+// the inputs' slots, and the caller the owner of those in the outputs' slots.
 // Source: torch/csrc/stable/stableivalue_conversions.h of torch 2.15.
 #pragma once
 
@@ -28,7 +28,7 @@ namespace detail {
 
 using StableList = std::vector<StableIValue>;
 
-/// The bytes of a number or a pointer, in the first of eight.
+/// The bytes of a number or a pointer, as the first of eight bytes.
 template <class T>
 StableIValue to_stack(T value) noexcept {
   static_assert(sizeof(T) <= sizeof(StableIValue));
@@ -49,7 +49,7 @@ inline bool owns_something(std::string_view type) noexcept {
   return type == "Tensor" || type == "str" || (!type.empty() && type.back() == '?') ||
          (!type.empty() && type.back() == ']');
 }
-/// Zeroes the slots that own `pointer`: this one and those that it owns.
+/// Zeroes all slots that own `pointer`: `slot`, or slots that `slot` owns.
 inline void forget_stable(std::string_view type, StableIValue& slot,
                           StableIValue pointer) noexcept {
   if (slot == 0 || !owns_something(type)) return;
@@ -99,7 +99,7 @@ struct StableSlots {
 
 // --- Values -------------------------------------------------------------------------------------
 
-/// Whether slots can hold the type: not a Scalar, which may have several types.
+/// Whether slots can hold values of the type. They cannot hold a Scalar, whose type may vary.
 inline bool is_stable_type(std::string_view type) noexcept {
   std::string_view element = type;
   static_cast<void>(take_optional(element));
@@ -110,8 +110,8 @@ TENON_COLD inline Error fail_stable_type(std::string_view type) noexcept {
   return fail(Error::NotSupported, "torch's stable ABI passes no value of type ", type);
 }
 
-/// Writes a value from convert_value() to a slot. After an error or an exception the slot owns what
-/// was made until then.
+/// Writes a value from convert_value() to a slot. After an error or an exception the slot owns the
+/// objects that were made before it.
 /// Errors: NotSupported; OutOfMemory.
 inline Error push_stable(std::string_view type, const EValue& value, StableIValue& slot) {
   slot = 0;
@@ -152,7 +152,7 @@ inline Error push_stable(std::string_view type, const EValue& value, StableIValu
     // The index in the lower half, the type in the upper; the CPU's is 0.
     const std::string_view device = value.toString();
     if (device != "cpu" && device != "cpu:0") {
-      return fail(Error::NotSupported, "device ", device, "; operators compute on the cpu");
+      return fail(Error::NotSupported, "the device is ", device, ", expected cpu");
     }
     slot = device == "cpu" ? to_stack(int32_t{-1}) : 0;
   } else if (type == "int") {
@@ -214,8 +214,8 @@ inline Error read_stable(std::string_view type, StableIValue slot, EValue& out) 
     out = EValue(*from_stack<std::string*>(slot));
   } else if (type == "Device") {
     if (slot >> 32 != 0) {
-      return fail(Error::NotSupported, "torch's device type ", slot >> 32,
-                  "; operators compute on the cpu, 0");
+      return fail(Error::NotSupported, "torch's device type is ", slot >> 32,
+                  ", expected 0, the CPU");
     }
     out = EValue("cpu");
   } else if (type == "int") {

@@ -38,7 +38,7 @@ inline std::string_view without_traceback(std::string_view text) noexcept {
   return text.substr(0, text.find('\n'));
 }
 
-/// Fails with libtorch's text. Only by that text the interpreter reports that it ran out of memory.
+/// Fails with libtorch's text. Only the text tells whether the interpreter ran out of memory.
 TENON_COLD inline Error fail_torchscript(std::string_view text,
                                          Error error = Error::InvalidArgument) noexcept {
   text = without_traceback(text);
@@ -69,7 +69,7 @@ Error call_torchscript(F&& f) noexcept {
   }
 }
 
-/// The kind of a list of such elements; None if EValue has no such list.
+/// The kind of a list of elements of that type; None if EValue has no such list.
 inline ValueKind list_kind_of(const c10::Type& element) {
   switch (number_of(element.kind())) {
     case number_of(c10::TypeKind::TensorType): return ValueKind::TensorList;
@@ -90,7 +90,7 @@ TENON_COLD inline Error fail_type(const c10::Type& type) {
               ", which an EValue cannot be");
 }
 
-/// Sets a spec's kind and is_optional by a type, which has no sizes and dtype of a tensor.
+/// Sets a spec's kind and is_optional by a type. A type does not have a tensor's sizes and dtype.
 /// Errors: NotSupported for a type that EValue cannot hold.
 inline Error describe_type(const c10::Type& type, ValueSpec& spec) {
   switch (number_of(type.kind())) {
@@ -198,8 +198,8 @@ inline Error from_ivalue(const c10::IValue& from, EValue& to) {
   return Error::Ok;
 }
 
-// Limits for values and types: a list may contain itself, and nested tuples that contain one tuple
-// twice double the parts at each level.
+// Limits for values and types: a list may contain itself, and where each tuple contains the next
+// one twice, the number of parts doubles at each level.
 inline constexpr size_t kMaxNesting = 64;
 inline constexpr size_t kMaxParts = size_t{1} << 20;
 
@@ -208,7 +208,7 @@ inline Error check_nesting(size_t depth, size_t parts) noexcept {
     return fail(Error::NotSupported, "it is nested more than ", kMaxNesting, " deep");
   }
   if (parts > kMaxParts) {
-    return fail(Error::NotSupported, "it is of more than ", kMaxParts, " parts");
+    return fail(Error::NotSupported, "it has more than ", kMaxParts, " parts");
   }
   return Error::Ok;
 }
@@ -225,7 +225,7 @@ inline Error check_nesting(const c10::Type& type, size_t& parts, size_t depth = 
 /// Appends the leaves of a value in order: the elements of tuples and lists and the values of
 /// dicts. Counts all parts.
 /// Errors: NotSupported for too many or too deeply nested parts.
-/// Source: torch.utils._pytree, with which torch.export, and so ExecuTorch, flattens.
+/// Source: torch.utils._pytree, by which torch.export and ExecuTorch flatten.
 inline Error flatten(const c10::IValue& value, std::vector<c10::IValue>& leaves, size_t& parts,
                      size_t depth = 0) {
   TENON_TRY(check_nesting(depth, ++parts));
@@ -268,8 +268,8 @@ inline bool varies(const c10::Type& type) {
   }
 }
 
-/// The name of a tuple's element in torch.export: "state_0", or by its field "state_h"; only the
-/// field if the tuple has no name.
+/// The name that torch.export gives to element i of the tuple `of`: "state_0", or "state_h" if the
+/// element is the field "h". If `of` is empty, the field's name alone, or "" without fields.
 inline std::string name_element(const std::string& of, const c10::TupleType& tuple, size_t i) {
   const bool has_field = tuple.schema() != nullptr;
   if (of.empty()) return has_field ? tuple.schema()->arguments()[i].name() : "";

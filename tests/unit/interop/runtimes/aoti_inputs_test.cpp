@@ -109,8 +109,9 @@ TEST_CASE("aoti inputs: where elements share memory, the tensor has to repeat th
 TEST_CASE("aoti inputs: what is not known, or may not be copied, is refused") {
   const Tensor rows = counted({3, 4});
   RETURNS(NotSupported,
-          "nothing says by which strides the model reads it: neither the package nor its source; "
-          "TensorSpec::strides for describe_inputs() does, or AotiOptions::assume_row_major",
+          "the strides by which the model reads it are unknown: neither the package nor its "
+          "source has them; give them to describe_inputs() as TensorSpec::strides, or set "
+          "AotiOptions::assume_row_major",
           refused(ValueSpec(), rows));
   CHECK(refused(ValueSpec(), counted({1, 1})) == Error::Ok);
   ValueSpec strict = spec_of({1, 3});

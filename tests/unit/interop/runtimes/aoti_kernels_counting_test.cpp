@@ -105,7 +105,7 @@ TEST_CASE("aoti_kernels: a segment outside its row is refused, unsafe or not",
                nullptr)
             .empty());
   CHECK(std::string(last_error_message()) ==
-        "aoti_torch_cpu_segment_reduce: a segment of length 2 from 2 of 3 on");
+        "aoti_torch_cpu_segment_reduce: a segment of length 2 at 2 is outside 3 elements");
   const TensorPtr offsets = make_tensor_ptr({3}, std::vector<int64_t>{0, 4, 2});
   CHECK(answer(&detail::aoti_torch_cpu_segment_reduce, *x, "sum", nullptr, nullptr, *offsets, 0, 1,
                nullptr)

@@ -76,10 +76,10 @@ TEST_CASE("aoti_kernels: mode counts each NaN as another value", "[aoti_kernels_
 TEST_CASE("aoti_kernels: k outside a dimension is refused by name", "[aoti_kernels_order]") {
   CHECK(answer(&detail::aoti_torch_cpu_topk, *zeros({2, 3}), 4, 1, 1, 1).empty());
   CHECK(std::string(last_error_message()) ==
-        "aoti_torch_cpu_topk: k is 4, dimension 1 of sizes {2, 3} has 3 elements");
+        "aoti_torch_cpu_topk: k is 4, but dimension 1 of sizes {2, 3} has 3 elements");
   CHECK(answer(&detail::aoti_torch_cpu_kthvalue, *zeros({2, 3}), 0, 1, 1).empty());
   CHECK(std::string(last_error_message()) ==
-        "aoti_torch_cpu_kthvalue: k is 0, dimension 1 of sizes {2, 3} has elements 1 to 3");
+        "aoti_torch_cpu_kthvalue: k is 0, but dimension 1 of sizes {2, 3} has elements 1 to 3");
 }
 
 }  // namespace aoti_kernels_order_test

@@ -116,7 +116,7 @@ TEST_CASE("aoti_kernels: what random kernels make", "[aoti_kernels_random]") {
   CHECK(seeds->const_data_ptr<int64_t>()[0] != seeds->const_data_ptr<int64_t>()[1]);
   CHECK(aoti_torch_cpu_randint_low_out(out, 0, 9, sizes, 2) != 0);
   CHECK(std::string(last_error_message()) ==
-        "aoti_torch_cpu_randint_low_out: a tensor of sizes {4}, expected {4, 5}");
+        "aoti_torch_cpu_randint_low_out: out has sizes {4}, expected {4, 5}");
   CHECK(aoti_torch_cpu_randint_low_out(out, 0, 9, sizes, -1) != 0);
   REQUIRE(tenon_aoti_shim.delete_tensor_object(out) == 0);
 

@@ -39,7 +39,7 @@ TEST_CASE("aoti library: operators that the proxy executor would run are missing
   RETURNS(
       NotSupported,
       "nobody provides 1 function that the model calls: aoti_torch_proxy_executor_call_function; "
-      "one file of the program can include what may have them: interop/aoti_proxy.h; see ",
+      "include headers that may have them, in one file of the program: interop/aoti_proxy.h; see ",
       load(model_path("fake_model_proxy")));
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("aoti library: more names than an error's text has room for are said t
   }
   TempFolder folder;
   put_file(folder / "renamed.so", bytes);
-  RETURNS(NotSupported, " and others, which AotiModel::missing_functions() gives; ",
+  RETURNS(NotSupported, " and others, which AotiModel::missing_functions() lists; ",
           load(folder / "renamed.so"));
   CHECK(AotiModel::missing_functions(folder / "renamed.so").value().size() == 11);
 }

@@ -160,12 +160,12 @@ TEST_CASE("aoti_onednn: a convolution that is none is an error that says why") {
       },
       "output_padding 2, expected less than the stride 1 or the dilation 2");
   fails_with([](Job& job) { job.weight = {6, 2, 6, 3}; }, "too large for an input");
-  fails_with([](Job& job) { job.weight = {12, 2, 3, 3}; }, "a bias of sizes {6}, expected {12}");
+  fails_with([](Job& job) { job.weight = {12, 2, 3, 3}; }, "the bias has sizes {6}, expected {12}");
   fails_with([](Job& job) { job.input = {2, 4, 5}; }, "rank 3 and weights of rank 4");
   Tensor output;
   CHECK(convolve(good, *tenon::zeros(good.input, tenon::ScalarType::Double), numbers(good.weight),
                  numbers({6}), output) == 1);
-  CHECK(contains(tenon::last_error_message(), "an input of Double and weights of Float"));
+  CHECK(contains(tenon::last_error_message(), "the input has type Double, the weights type Float"));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ TEST_CASE("aoti package: weights that are too few are refused before the library
   const std::string path = folder / "a.wrapper.so";
   put_file(path, file_bytes(model_path("fake_model")));
   put_file(folder / "a.wrapper_weights.blob", std::vector<uint8_t>(31));
-  RETURNS(InvalidArgument, "the weights have 31 bytes, the model's constants 32",
+  RETURNS(InvalidArgument, "the weights have 31 bytes, but the model's constants have 32",
           AotiModel::load(path).error());
 }
 
@@ -169,13 +169,13 @@ TEST_CASE("aoti package: a model is chosen by its name") {
     if (at != std::string::npos) entry.name.replace(at, 7, "/encoder/");
   }
   write_package(path, entries);
-  RETURNS(NotFound, "the package has no library of a model \"model\"; it has one of encoder",
+  RETURNS(NotFound, "the package has no model \"model\"; it has the model encoder",
           AotiModel::load(path).error());
   AotiOptions options;
   options.model = "encoder";
   CHECK(AotiModel::load(path, options).error() == Error::Ok);
   write_package(path, {{"readme.txt", bytes_of("hello")}});
-  RETURNS(NotFound, "no library of a model \"model\"", AotiModel::load(path).error());
+  RETURNS(NotFound, "the package has no model \"model\"", AotiModel::load(path).error());
 }
 
 TEST_CASE("aoti package: no folder for the temporary file is an error") {

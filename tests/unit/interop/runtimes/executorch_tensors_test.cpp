@@ -213,19 +213,19 @@ TEST_CASE("ExecutorchLayout: sizes, strides and dim order of what is dense in an
 
 TEST_CASE("ExecutorchLayout: gaps, broadcasts, reversed dimensions and what is too large") {
   RETURNS(NotSupported,
-          "strides {4, 1} of sizes {2, 3} are not dense, which ExecuTorch's have to be; "
+          "strides {4, 1} of sizes {2, 3} are not dense, but ExecuTorch's have to be; "
           "contiguous() makes a copy",
           make({2, 3}, {4, 1}));
   RETURNS(NotSupported, "strides {0, 1}", make({2, 3}, {0, 1}));
   RETURNS(NotSupported, "strides {2}", make({3}, {2}));
   RETURNS(NotSupported, "strides {-1}", make(flip(for_blob(memory, {3}).make_tensor(), {0})));
-  RETURNS(NotSupported, "the tensor has 17 dimensions, ExecuTorch's at most 16",
+  RETURNS(NotSupported, "the tensor has 17 dimensions, but ExecuTorch's tensors have at most 16",
           make(empty(Vector(17, 1))));
   CHECK(make({2147483647}) == Error::Ok);
-  RETURNS(NotSupported, "sizes {2147483648} or their strides are beyond ExecuTorch's 32 bits",
+  RETURNS(NotSupported, "sizes {2147483648} or their strides do not fit ExecuTorch's 32 bits",
           make({2147483648}));
   RETURNS(NotSupported, "sizes {2, 65536, 32768} or their strides", make({2, 65536, 32768}));
-  RETURNS(NotSupported, "beyond ExecuTorch's 32 bits", make({0, 65536, 65536}));
+  RETURNS(NotSupported, "do not fit ExecuTorch's 32 bits", make({0, 65536, 65536}));
 }
 
 TEST_CASE("ExecutorchLayout: every dtype has its number, name and size in ExecuTorch") {

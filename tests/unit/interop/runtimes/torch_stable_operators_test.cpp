@@ -105,7 +105,7 @@ TEST_CASE("operators: what a C++ function gives is checked by its schema") {
   RETURNS(InvalidType, "output 0: expected a value of type float, not a TensorList",
           call_error("tests::gives", {int64_t{0}}));
   gives = {2.0};
-  RETURNS(InvalidState, "the operator gave 1 outputs, its schema has 2",
+  RETURNS(InvalidState, "the operator returned 1 outputs, but its schema has 2",
           call_error("tests::gives", {int64_t{0}}));
   RETURNS(OutOfBounds, "n is negative", call_error("tests::gives", {int64_t{-1}}));
 }
@@ -116,14 +116,14 @@ TEST_CASE("operators: what is registered twice or has no readable schema is refu
           register_torch_operator("tests::once(int n) -> ()", give_nothing));
   RETURNS(InvalidArgument, "has no namespace",
           register_torch_operator("once(Tensor x) -> ()", give_nothing));
-  RETURNS(InvalidArgument, "is not one of an operator",
+  RETURNS(InvalidArgument, "is not the schema of an operator",
           register_torch_operator("tests::twice", give_nothing));
   for (const char* const schema :
        {"::b() -> int", "tests::() -> int", "tests::e 7(int x) -> int"}) {
     RETURNS(InvalidArgument, "is not a name such as ns::name.overload",
             register_torch_operator(schema, give_nothing));
   }
-  RETURNS(InvalidArgument, "inputs 0 and 2 have one name, x",
+  RETURNS(InvalidArgument, "inputs 0 and 2 have the same name, x",
           register_torch_operator("tests::b(Tensor x, int y, Tensor x) -> ()", give_nothing));
   RETURNS(InvalidArgument, "the function is empty",
           register_torch_operator("tests::twice(Tensor x) -> ()", nullptr));

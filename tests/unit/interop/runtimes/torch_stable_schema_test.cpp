@@ -105,10 +105,10 @@ TEST_CASE("schema: what is not whole is refused, with the reason") {
     refuses((std::string(name) + "(int x) -> int").c_str(), "is not a name such as");
   }
   refuses("a::b() -> int -> int", "\"int->int\" is not a type");
-  refuses("a::b()", "is not one of an operator");
-  refuses("a::b() x -> int", "is not one of an operator");
-  refuses("a::b(int x -> int", "is not one of an operator");
-  refuses("a::b() ->", "nothing is behind the arrow");
+  refuses("a::b()", "is not the schema of an operator");
+  refuses("a::b() x -> int", "is not the schema of an operator");
+  refuses("a::b(int x -> int", "is not the schema of an operator");
+  refuses("a::b() ->", "nothing follows the arrow");
   refuses("a::b(int x) -> (int a, Tensor b", "not closed");
   refuses("a::b(int x) -> (int a) b", "not closed");
   refuses("a::b(int x) -> int, int", "several results");

@@ -108,8 +108,8 @@ TEST_CASE("values: what the stack does not have is refused") {
           pushing("Scalar", int64_t{1}));
   RETURNS(NotSupported, "no value of type str?[]", pushing("str?[]", none));
   RETURNS(NotSupported, "no value of type Generator", reading("Generator", 1));
-  RETURNS(NotSupported, "device cuda:0; operators compute on the cpu", pushing("Device", "cuda:0"));
-  RETURNS(NotSupported, "torch's device type 1", reading("Device", StableIValue{1} << 32));
+  RETURNS(NotSupported, "the device is cuda:0, expected cpu", pushing("Device", "cuda:0"));
+  RETURNS(NotSupported, "torch's device type is 1", reading("Device", StableIValue{1} << 32));
   RETURNS(InvalidArgument, "the handle of a value of type Tensor is null", reading("Tensor", 0));
   RETURNS(InvalidArgument, "is null", reading("int[]", 0));
   RETURNS(InvalidArgument, "is null", reading("str", 0));
