@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gguf: tensors and metadata from GGUF files, the format of ggml and llama.cpp.
+// Gguf: reads tensors and metadata from GGUF files, the format of ggml and llama.cpp.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct GgufPartName {
   }
 };
 
-/// A metadata number as an Int, a Double or a Bool. `bits` are its bytes in the file.
+/// Makes an Int, a Double or a Bool of a metadata number. `bits`: its bytes in the file.
 inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value) noexcept {
   const unsigned unused = 64 - 8 * static_cast<unsigned>(elementSize(type));
   if (type == own::ScalarType::Float) {
@@ -38,10 +38,10 @@ inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value
   } else if (type == own::ScalarType::Bool) {
     value = bits != 0;
   } else if (type == own::ScalarType::UInt64 && bits > uint64_t{INT64_MAX}) {
-    return fail(Error::NotSupported, bits, " does not fit an Int, which has 64 bits with a sign");
+    return fail(Error::NotSupported, bits, " does not fit an Int, a signed 64-bit integer");
   } else if (type == own::ScalarType::Char || type == own::ScalarType::Short ||
              type == own::ScalarType::Int) {
-    value = static_cast<int64_t>(bits << unused) >> unused;  // with its sign
+    value = static_cast<int64_t>(bits << unused) >> unused;  // extends the sign
   } else {
     value = static_cast<int64_t>(bits);
   }
@@ -50,8 +50,8 @@ inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value
 
 }  // namespace detail
 
-/// The tensors and the metadata of a GGUF file, or of a model in several files, by name and as
-/// lists in the file's order.
+/// Reads the tensors and the metadata of a GGUF file, or of a model in several files, by name or by
+/// index in the file's order.
 ///
 /// The file is mapped, and only its header is read: get() returns tensors over the mapping. Each
 /// tensor keeps the mapping, so it may outlive this object. The tensors are read-only: functions
@@ -59,27 +59,28 @@ inline Error read_gguf_scalar(own::ScalarType type, uint64_t bits, EValue& value
 /// them lives, the file must not be changed or shortened in place: reading past its end ends the
 /// process with SIGBUS.
 ///
-/// Sizes are row-major: what ggml calls ne = {columns, rows} is {rows, columns} here, as in NumPy.
-/// F32, F16, BF16, F64 and I8 to I64 have their dtype. Quantised tensors are Byte of
-/// {rows, bytes of a row}: GgufInfo has their type's name, their sizes in elements and how many
+/// Sizes are row-major: ggml's ne = {columns, rows} is {rows, columns} here, as in NumPy. F32, F16,
+/// BF16, F64 and I8 to I64 have the dtype of that name. A quantised tensor is a Byte tensor of
+/// {rows, bytes of a row}: its GgufInfo has the type's name, the sizes in elements, and how many
 /// elements and bytes a block has.
 /// Ownership: copies of this object share the mapping.
 /// Threads: immutable; any number of threads may use it.
 /// Source: Python's gguf.GGUFReader; ggml's gguf_init_from_file.
 class Gguf {
  public:
-  /// Without tensors and metadata.
+  /// Makes an object without tensors and metadata.
   Gguf() noexcept = default;
 
-  /// Opens a file of version 2 or 3. Of a model in several files, "x-00001-of-00003.gguf", any part
-  /// may be named: all are opened as one, with the metadata of the first. A renamed part is opened
-  /// alone.
-  /// Errors: NotFound (also for a part that is missing); AccessFailed; InvalidArgument, which names
-  /// the key or the tensor and the byte (numbers and texts that the file cannot hold, names that
-  /// are there twice, tensors that overlap or lie beyond the file, rows that are not whole blocks,
-  /// parts that do not belong together); NotSupported (version 1, big-endian files, arrays of
-  /// arrays); OutOfMemory.
-  /// Cost: O(header), whose texts are not copied; a page when it is first used.
+  /// Opens a file of version 2 or 3. If a model is in several files, "x-00001-of-00003.gguf", pass
+  /// the path of any part: all parts are opened as one, with the metadata of the first. A part that
+  /// was renamed is opened alone.
+  /// Errors: NotFound (also for a part that is missing); AccessFailed; InvalidArgument, whose
+  /// message has the key or the tensor and the byte (numbers and texts that the file cannot hold;
+  /// names that occur twice; tensors that overlap or lie beyond the file; rows that are not whole
+  /// blocks; parts that do not belong together); NotSupported (version 1, big-endian files, arrays
+  /// of arrays); OutOfMemory.
+  /// Cost: O(header), whose texts are not copied; a page of the elements is read when it is first
+  /// used.
   static Result<Gguf> open(const detail::FilePath& path) noexcept {
     Error error = path.check();
     if (error != Error::Ok) return detail::add_context("Gguf::open", error);
@@ -88,12 +89,12 @@ class Gguf {
     if (error == Error::Ok) return opened;
     return detail::add_context("Gguf::open", path.add_context(error));
   }
-  /// Opens a file in memory, without a copy: get() returns tensors over the bytes, which keep their
-  /// owner. A part of a model in several files is opened alone.
-  /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
+  /// Opens a file in memory, without a copy: get() returns tensors over the bytes; they keep the
+  /// bytes' owner. A part of a model in several files is opened alone.
+  /// Ownership: if a Blob has no owner, the caller keeps its memory until this object and the
   /// tensors are gone.
-  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
-  /// contiguous or not in host memory); InvalidState (an undefined tensor).
+  /// Errors: those above, except NotFound and AccessFailed; also InvalidArgument (the bytes are not
+  /// contiguous, or not in host memory); InvalidState (an undefined tensor).
   static Result<Gguf> open(const detail::FileContent& bytes) noexcept {
     Gguf opened;
     const Error error = opened.fill([&](Contents& contents) { return contents.add(bytes); });
@@ -116,7 +117,7 @@ class Gguf {
   }
 
   /// The tensor of that name.
-  /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
+  /// Ownership: a read-only view of the mapping; if is_copied is set, a read-only copy.
   /// Errors: NotFound; NotSupported (a type that tenon does not know); OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     const GgufInfo* const info = find(name);
@@ -143,9 +144,9 @@ class Gguf {
     const auto found = contents_->header.keys.find(key);
     return found.empty() ? nullptr : &contents_->header.metadata[found[0].second];
   }
-  /// The value of a key: an Int, a Double, a Bool, a String, or for an array a Tensor or a
+  /// The value of a key: an Int, a Double, a Bool or a String; of an array, a Tensor or a
   /// StringList: `get_metadata("llama.context_length").value().toInt()`.
-  /// Ownership: a copy; get_texts() copies nothing.
+  /// Ownership: a copy; get_texts() does not copy.
   /// Errors: NotFound; NotSupported (a UINT64 that an Int cannot hold); OutOfMemory.
   Result<EValue> get_metadata(std::string_view key) const noexcept {
     EValue value;
@@ -158,7 +159,8 @@ class Gguf {
     return fail_for_key("Gguf::get_metadata", key, error);
   }
   /// The texts of an array, such as "tokenizer.ggml.tokens"; a single text is a list of one.
-  /// Ownership: they refer to the file: valid as long as this object, a copy or a tensor of it.
+  /// Ownership: the texts refer to the file's bytes: they are valid as long as this object, a copy
+  /// of it, or a tensor from it exists.
   /// Errors: NotFound; InvalidType (numbers); OutOfMemory.
   /// Cost: O(bytes of the texts).
   Result<std::vector<std::string_view>> get_texts(std::string_view key) const noexcept {
@@ -177,8 +179,8 @@ class Gguf {
     detail::GgufHeader header;
     detail::NameIndex names;  // of the tensors
     std::vector<std::shared_ptr<const detail::FileBytes>> files;
-    uint64_t part = 0;   // number of the first part
-    uint64_t parts = 0;  // in the first part's metadata; 0 if it has none
+    uint64_t part = 0;   // index of the part; of all parts together, the first's
+    uint64_t parts = 0;  // how many parts the metadata states; 0 if it states none
 
     /// `from`: a path or a FileContent.
     template <class From>
@@ -208,8 +210,8 @@ class Gguf {
         Contents one;
         Error error = one.add(name.c_str());
         if (error == Error::Ok && (one.part != i || one.parts != parts)) {
-          error = detail::fail(Error::InvalidArgument, "it says that it is part ", one.part + 1,
-                               " of ", one.parts);
+          error = detail::fail(Error::InvalidArgument, "its metadata says that it is part ",
+                               one.part + 1, " of ", one.parts);
         }
         if (error != Error::Ok) return add_part_name(i, error);
         if (i == 0) {
@@ -226,12 +228,12 @@ class Gguf {
       const uint64_t expected = number("split.tensors.count");
       if (expected == 0 || expected == header.infos.size()) return Error::Ok;
       return detail::fail(Error::InvalidArgument, "the parts have ", header.infos.size(),
-                          " tensors, split.tensors.count is ", expected);
+                          " tensors, but split.tensors.count is ", expected);
     }
     Error add_part_name(uint64_t i, Error error) const noexcept {
       return detail::fail(error, "part ", i + 1, " of ", parts, ": ", last_error_message());
     }
-    /// An integer of the metadata, 0 if it is missing.
+    /// An integer of the metadata; 0 if the key is missing.
     uint64_t number(const char* key) const noexcept {
       const auto found = header.keys.find(key);
       if (found.empty()) return 0;
@@ -257,7 +259,7 @@ class Gguf {
     });
   }
 
-  /// Adds to a message that the file is a part of a model.
+  /// If the file is one part of a model, opened alone, says so in the error's message.
   Error add_part(Error error) const noexcept {
     if (contents_ == nullptr || contents_->parts < 2 || contents_->files.size() > 1) return error;
     return detail::fail(error, last_error_message(), "; the file is part ", contents_->part + 1,
@@ -266,7 +268,7 @@ class Gguf {
   }
   Error fail_no_key() const noexcept {
     return add_part(
-        detail::fail(Error::NotFound, "there is no such key among the ", metadata().size()));
+        detail::fail(Error::NotFound, "it is not among the ", metadata().size(), " keys"));
   }
   static Error fail_for_key(const char* function, std::string_view key, Error error) noexcept {
     return detail::fail(error, function, ": key \"", detail::ShownText(key).text,
@@ -321,7 +323,7 @@ class Gguf {
     Error error = Error::Ok;
     if (info.block_size == 0) {
       error = detail::fail(Error::NotSupported, "ggml's ", info.dtype.c_str(),
-                           " is not one that tenon knows");
+                           " is not a type that tenon knows");
     } else if (info.type == ScalarType::Undefined) {
       type = own::ScalarType::Byte;
       error = detail::make_ggml_byte_sizes(info, sizes);

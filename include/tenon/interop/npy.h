@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// read_npy, from_npy, write_npy, to_npy: tensors from and to NumPy's .npy files.
+// read_npy, from_npy, write_npy, to_npy: read and write tensors in NumPy's .npy format.
 //
-// Formats 1.0 to 3.0, C and Fortran order, both byte orders; the dtypes b1 i1 i2 i4 i8 u1 u2 u4 u8
-// f2 f4 f8 c8 c16 in all spellings, others as bytes. Source: numpy.load, numpy.save.
+// Format versions 1.0 to 3.0, C and Fortran order, both byte orders; the dtypes b1 i1 i2 i4 i8 u1
+// u2 u4 u8 f2 f4 f8 c8 c16 in all spellings; other dtypes as bytes. Source: numpy.load, numpy.save.
 #pragma once
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ struct NpyImage {
   HostBytes elements;
 };
 
-/// Finds the dtype in which a tensor is written.
+/// Finds the dtype as which a tensor is written.
 inline Error find_npy_type(const TensorArg& tensor, NpyType& type) noexcept {
   TENON_TRY(check_defined(tensor, "the tensor"));
   const ScalarType wanted = fields(tensor).type;
@@ -35,13 +35,13 @@ inline Error find_npy_type(const TensorArg& tensor, NpyType& type) noexcept {
   for (const NpyType& known : kNpyTypes) {
     if (known.type == wanted) type = known;
   }
-  // Bytes, as numpy.save() writes ml_dtypes' arrays.
+  // numpy.save() writes ml_dtypes' arrays as bytes, too.
   if (type.type != wanted && isFloatingType(wanted)) {
     type = {elementSize(wanted) == 1 ? "V1" : "V2", wanted};
   }
   if (type.type == wanted) return Error::Ok;
   return fail(Error::NotSupported, "NumPy has no dtype ", wanted,
-              "; convert it, with to(t, ScalarType::ComplexFloat)");
+              "; convert it with to(t, ScalarType::ComplexFloat)");
 }
 
 inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
@@ -51,7 +51,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   const Layout& layout = from.layout;
   LocationWithLists there;
   TENON_TRY(find_location(from, "the tensor", there));
-  TENON_TRY(there.keep_lists());  // the tensor's own may change meanwhile
+  TENON_TRY(there.keep_lists());  // a backend's code may change the tensor's own lists
   TENON_TRY(image.elements.hold.hold(tensor));
   const ArrayRef<int64_t> sizes = there.view.sizes;
   const size_t rank = sizes.size();
@@ -71,7 +71,7 @@ inline Error make_npy_image(const TensorArg& tensor, NpyImage& image) noexcept {
   return Error::Ok;
 }
 
-/// return_to_user(); then sets `offset`, unless null, to the array's end.
+/// return_to_user(); on success sets `offset`, unless it is null, to the array's end.
 template <class Out>
 Out finish_npy(const char* function, Error error, NewTensor& new_tensor, size_t* offset,
                size_t end) {
@@ -91,35 +91,35 @@ template <class Out>
 struct ReadNpy {
   const char* function;
 
-  /// Reads an array of a .npy file. C order gives a contiguous tensor, Fortran order one with the
-  /// dim order reversed; nothing is transposed. DYNAMIC_BOUND. The dtype may have any name or code
-  /// that numpy.dtype() takes.
+  /// Reads an array of a .npy file. From C order the tensor is contiguous; from Fortran order its
+  /// dim order is reversed; no element is moved. The tensor is DYNAMIC_BOUND. The file may name the
+  /// dtype by any name or code that numpy.dtype() takes.
   ///
-  /// `memory`: Map maps the file's memory instead of copying it.
-  /// `offset`: unless null, the array's position in the file, in bytes. Set to its end: the next
-  /// array may follow. After an error it is unchanged.
-  /// Ownership: copies, unless NpyMemory::Map is given. Bytes of a bool that are neither 0 nor 1
-  /// become 1 in the copy.
+  /// `memory`: Map maps the file instead of copying the elements.
+  /// `offset`: the array's position in the file, in bytes; null for 0. It is set to the array's
+  /// end, where another array may follow. After an error it is unchanged.
+  /// Ownership: copies the elements, unless NpyMemory::Map is given. In the copy, bytes of a Bool
+  /// other than 0 and 1 become 1.
   /// Errors: NotFound; AccessFailed (it cannot be opened or read; a folder, a pipe); NotSupported
   /// (structured, object, text, date and void dtypes, long double; other versions of the format;
-  /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than they
+  /// .npz); InvalidArgument (a malformed header; more than kMaxDims sizes; less data than the sizes
   /// need; an offset at the end of the file or beyond); OutOfMemory.
-  /// Cost: O(bytes); the header's length when mapped.
+  /// Cost: O(bytes); if mapped, O(header).
   /// Source: numpy.load; Map is its mmap_mode "c".
   Out operator()(const FilePath& path, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     return read(path, ScalarType::Undefined, memory, offset);
   }
-  /// read_npy() for dtypes that NumPy or tenon lacks: reinterprets the bytes as `type`.
+  /// Reads an array whose dtype NumPy or tenon lacks: reinterprets the bytes as `type`.
   ///
-  /// BFloat16 and the Float8 types are <V2 and <V1 in files of ml_dtypes' arrays, datetime64 is
-  /// Long. If the file's elements are larger than `type`, as texts and structures are, a last
-  /// dimension is added. Elements of equal size are converted to the host's byte order.
-  /// Errors, besides: InvalidType (Undefined; tenon has the file's dtype and it differs from
-  /// `type`, except unsigned integers of that size, as which other programs write BFloat16);
-  /// InvalidArgument (elements whose size is not a multiple of the type's); NotSupported for object
-  /// dtypes, and for long double under its machine-dependent names (`longdouble`, `g`): NumPy
-  /// writes it as <f16, which is read as bytes.
+  /// In files of ml_dtypes' arrays, BFloat16 is <V2 and the Float8 types are <V1. Read datetime64
+  /// as Long. If the file's elements are larger than those of `type`, as texts and structures are,
+  /// a last dimension is added. Elements of equal size are converted to the host's byte order.
+  /// Errors, besides: InvalidType (`type` is Undefined; tenon has the file's dtype and it is not
+  /// `type`, nor an unsigned integer of the same size, as which other programs write BFloat16);
+  /// InvalidArgument (the size of the file's elements is not a multiple of the size of `type`);
+  /// NotSupported (object dtypes; long double under its machine-dependent names `longdouble` and
+  /// `g`; NumPy writes it as <f16, which is read as bytes).
   Out operator()(const FilePath& path, tenon::ScalarType type, NpyMemory memory = NpyMemory::Copy,
                  size_t* offset = nullptr) const {
     const Error error = check_type(own_type(type));
@@ -150,9 +150,10 @@ template <class Out>
 struct FromNpy {
   const char* function;
 
-  /// Reads the content of a .npy file from memory. With `type`, reinterprets the bytes.
+  /// Reads the content of a .npy file from memory. If `type` is given, reinterprets the elements'
+  /// bytes as `type`.
   /// Ownership: copies.
-  /// Errors: those of read_npy(), without errors of files.
+  /// Errors: those of read_npy(), except NotFound and AccessFailed.
   /// Cost: O(bytes).
   Out operator()(const void* bytes, size_t nbytes, size_t* offset = nullptr) const {
     return read(bytes, nbytes, ScalarType::Undefined, offset);
@@ -190,7 +191,7 @@ inline constexpr detail::FromNpy<Result<TensorPtr>> try_from_npy{"try_from_npy"}
 struct NpyInfo {
   /// The dtype's name in the file: "<f4", "<U3", "[('x', '<f4'), ('y', '<i2')]".
   std::string dtype;
-  /// Undefined where read_npy() needs a type, or refuses the dtype.
+  /// Undefined if read_npy() needs a type, or refuses the dtype.
   ScalarType type = ScalarType::Undefined;
   Dims sizes;           ///< in elements of the file's dtype
   uint64_t nbytes = 0;  ///< of the elements; 0 for objects and other dtypes of unknown size
@@ -199,9 +200,9 @@ struct NpyInfo {
   bool is_copied = false;
 };
 
-/// Reads the header of a .npy file of any dtype, and no elements. `offset` is the array's position
-/// in the file.
-/// Errors: those of read_npy(), except errors of dtypes.
+/// Reads the header of a .npy file of any dtype, but no elements. `offset`: the array's position in
+/// the file, in bytes.
+/// Errors: those of read_npy(), except those about dtypes.
 /// Source: numpy.lib.format.read_array_header_1_0.
 inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0) noexcept {
   NpyInfo info;
@@ -223,22 +224,24 @@ inline Result<NpyInfo> npy_info(const detail::FilePath& path, size_t offset = 0)
   return detail::add_context("npy_info", error);
 }
 
-/// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the host's byte order,
-/// elements at a multiple of 64 bytes. Contiguous tensors and those in Fortran order are written as
-/// they are, others in row-major order, through a copy.
+/// Writes a tensor to a .npy file, as numpy.save does: in format 1.0 and the host's byte order; the
+/// elements begin at a multiple of 64 bytes. Contiguous tensors, and tensors in Fortran order, are
+/// written without a copy; other tensors are copied to row-major order first.
 ///
-/// `to`: a path; or a 1-d Byte tensor, to whose end the file's bytes are added, and which grows
-/// if it is DYNAMIC_UNBOUND; or a function that receives them, a WriteFunction. After an error a
-/// tensor has its old size, unless other code resized it meanwhile.
+/// `to`: a path; or a 1-d Byte tensor, to which the file's bytes are appended (it is resized, so
+/// beyond its capacity it must be DYNAMIC_UNBOUND); or a WriteFunction that receives the bytes.
+/// After an error the tensor has its old size, unless other code resized it meanwhile.
 ///
-/// Ownership: reads the tensor. An existing file is replaced once the new one is complete: it stays
-/// whole on failure, and for tensors that map it. Or it is written in place: see FileWrite.
-/// (Devices, pipes, and files on systems without POSIX are always written in place.) BFloat16 is
-/// written as <V2 and a Float8 type as <V1, as numpy.save() writes ml_dtypes' arrays: give
-/// read_npy() the type, and in NumPy take a view, numpy.load(path).view(ml_dtypes.bfloat16).
-/// Errors: NotSupported (ComplexHalf; memory that the host cannot read), InvalidState (undefined; a
-/// placeholder), AccessFailed (with the system's text), OutOfMemory; for a tensor as `to`,
-/// InvalidArgument (not 1-d of Byte on the CPU) and those of resize_tensor(); the function's.
+/// Ownership: reads the tensor. An existing file is replaced once the new file is complete: after
+/// an error the old file is unchanged, and tensors that map it keep its content. With
+/// FileWrite::InPlace, the existing file is overwritten. (Devices, pipes, and files on systems
+/// without POSIX are always written in place.) BFloat16 is written as <V2 and a Float8 type as <V1,
+/// as numpy.save() writes ml_dtypes' arrays: pass read_npy() the type; in NumPy, take a view:
+/// numpy.load(path).view(ml_dtypes.bfloat16).
+/// Errors: NotSupported (ComplexHalf; memory that the host cannot read); InvalidState (undefined; a
+/// placeholder); AccessFailed (with the system's text); OutOfMemory; if `to` is a tensor,
+/// InvalidArgument (not 1-d of Byte on the CPU) and those of resize_tensor(); if `to` is a
+/// function, the error that it returns.
 [[nodiscard]] inline Error write_npy(const detail::FileTarget& to, ConstTensorArg tensor,
                                      FileWrite how = FileWrite::Replace) noexcept {
   detail::NpyImage image;
@@ -270,8 +273,8 @@ inline Error write_npy_bytes(const TensorArg& tensor, std::vector<uint8_t>& byte
 
 }  // namespace detail
 
-/// The bytes of the file that write_npy() writes. The try_ form returns a Result.
-/// Errors: as write_npy() without AccessFailed, raised; std::bad_alloc.
+/// Returns the bytes of the file that write_npy() writes. The try_ form returns a Result.
+/// Errors, raised: those of write_npy() except AccessFailed; std::bad_alloc.
 inline std::vector<uint8_t> to_npy(ConstTensorArg tensor) {
   std::vector<uint8_t> bytes;
   detail::raise_if("to_npy", detail::write_npy_bytes(tensor, bytes));

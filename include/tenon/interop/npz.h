@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NpzFile, write_npz: tensors from and to NumPy's .npz files, which are zip archives of .npy files.
-// Needs minizip and zlib.
+// NpzFile, write_npz: read and write tensors in NumPy's .npz files, which are zip archives of .npy
+// files. Needs minizip and zlib.
 #pragma once
 
 #include <algorithm>
@@ -17,44 +17,44 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// An .npz file's description of an array.
+/// Describes an array of an .npz file.
 /// Threads: as a plain value.
 struct NpzInfo {
-  std::string name;   ///< without the ".npy" of the file in the archive
-  std::string dtype;  ///< the file's own name for it, as NpyInfo's; empty if it is not an array
-  /// Undefined if get() needs a type (dtypes that tenon lacks) or the file is not an array.
+  std::string name;   ///< the entry's name without ".npy"
+  std::string dtype;  ///< as in NpyInfo; empty if the entry is not an array
+  /// Undefined if get() needs a type, since tenon lacks the dtype, or if the entry is not an array.
   ScalarType type = ScalarType::Undefined;
   Dims sizes;                  ///< in elements of the file's dtype
   uint64_t nbytes = 0;         ///< of the .npy file
-  uint64_t packed_nbytes = 0;  ///< the same in the archive
-  bool is_deflated = false;    ///< whether the archive compresses it
+  uint64_t packed_nbytes = 0;  ///< of the .npy file in the archive, deflated or not
+  bool is_deflated = false;    ///< whether the array is deflated
   /// Whether get() copies even with NpyMemory::Map: the array is deflated, misaligned, or in the
   /// other byte order.
   bool is_copied = false;
 };
 
-/// The arrays of an .npz file, by name and as a list in the file's order.
+/// Reads the arrays of an .npz file, by name or by index in the file's order.
 ///
-/// The file is mapped. Its directory is read when it is opened, an array's header when find() or
-/// infos() needs it, and an array when get() does. While this object or a tensor over the mapping
-/// lives, the file must not be changed or shortened in place: reading past its end ends the process
-/// with SIGBUS. write_npz() to the same path is fine, unless it writes in place.
+/// The file is mapped. open() reads its directory, find() and infos() read headers of arrays, and
+/// get() reads an array. While this object or a tensor over the mapping lives, the file must not be
+/// changed or shortened in place: reading past its end ends the process with SIGBUS. write_npz()
+/// may write to the same path, unless it writes in place.
 ///
-/// Entries that overlap, or whose local header has another name, are refused as by Python's
-/// zipfile. So are deflated headers of more than 4 KiB plus 64 times their packed bytes: infos() of
-/// a hostile archive takes no more time than its size allows.
+/// Entries that overlap, or whose local header has another name, are refused, as Python's zipfile
+/// refuses them. A deflated header of more than 4 KiB plus 64 times its packed bytes is refused
+/// too: this limits the time that infos() spends on a hostile archive.
 /// Ownership: copies of this object share the mapping.
 /// Threads: any number of threads may use it.
 /// Source: numpy.load and its NpzFile.
 class NpzFile {
  public:
-  /// Without arrays.
+  /// Makes an object without arrays.
   NpzFile() noexcept = default;
 
   /// Opens a file.
   /// Errors: NotFound; AccessFailed; InvalidArgument (not a zip archive, a broken directory, two
   /// arrays of one name); OutOfMemory.
-  /// Cost: O(arrays), of which only the directory is read.
+  /// Cost: O(number of arrays): only the directory is read.
   static Result<NpzFile> open(const detail::FilePath& path) noexcept {
     NpzFile opened;
     Error error = path.check();
@@ -65,12 +65,12 @@ class NpzFile {
     }
     return detail::add_context("NpzFile::open", error);
   }
-  /// Opens an archive in memory, without a copy: with NpyMemory::Map get() returns tensors over the
-  /// bytes, which keep their owner.
-  /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
+  /// Opens an archive in memory, without a copy. With NpyMemory::Map, get() returns tensors over
+  /// the bytes; they keep the bytes' owner.
+  /// Ownership: if a Blob has no owner, the caller keeps its memory until this object and the
   /// tensors are gone.
-  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
-  /// contiguous or not in host memory); InvalidState (an undefined tensor).
+  /// Errors: those above, except NotFound and AccessFailed; also InvalidArgument (the bytes are not
+  /// contiguous, or not in host memory); InvalidState (an undefined tensor).
   static Result<NpzFile> open(const detail::FileContent& bytes) noexcept {
     NpzFile opened;
     const Error error = opened.fill(bytes);
@@ -80,8 +80,8 @@ class NpzFile {
 
   /// How many arrays the file has.
   size_t size() const noexcept { return contents_ == nullptr ? 0 : contents_->entries.size(); }
-  /// The descriptions of all arrays, valid as long as this object. Reads all headers. An array
-  /// whose header cannot be read has no dtype; get() returns the error.
+  /// The descriptions of all arrays, valid as long as this object. Reads all headers. If an array's
+  /// header cannot be read, its `dtype` is empty, and get() returns the error.
   ArrayRef<NpzInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return {};
     contents_->describe(0, size());
@@ -97,18 +97,18 @@ class NpzFile {
 
   /// Reads an array.
   ///
-  /// Ownership: copies, and checks the archive's checksum. With NpyMemory::Map the tensor is
-  /// read-only and over the mapping, which it keeps, without reading a byte or checking the
-  /// checksum; if is_copied, it is a read-only copy.
+  /// Ownership: copies the elements, and checks the archive's checksum. With NpyMemory::Map, the
+  /// tensor is a read-only view of the mapping, which it keeps: the elements are not read, and the
+  /// checksum is not checked. If is_copied is set, the tensor is a read-only copy instead.
   /// `on_progress` gets the number of bytes copied.
-  /// Errors: NotFound; those of from_npy(); NotSupported (an encrypted file, or one packed by
-  /// another method than deflate); InvalidArgument also for a broken archive or a wrong checksum;
-  /// what on_progress threw.
+  /// Errors: NotFound; those of from_npy(); NotSupported (an encrypted entry; an entry packed by
+  /// another method than deflate); InvalidArgument (also a broken archive, or a wrong checksum);
+  /// the error of an exception from on_progress.
   Result<TensorPtr> get(std::string_view name, NpyMemory memory = NpyMemory::Copy,
                         const ProgressFunction& on_progress = {}) const noexcept {
     return read(index_of(name), name, detail::ScalarType::Undefined, memory, on_progress);
   }
-  /// The array that infos()[i] describes.
+  /// Reads the array that infos()[i] describes.
   /// Errors: also OutOfBounds.
   Result<TensorPtr> get(size_t i, NpyMemory memory = NpyMemory::Copy,
                         const ProgressFunction& on_progress = {}) const noexcept {
@@ -178,8 +178,8 @@ class NpzFile {
       if (described == entries.size()) return;
       for (size_t i = begin; i < end; ++i) {
         if (is_described[i]) continue;
-        // After an error it has no dtype. It is not read again, since other threads may use it by
-        // now.
+        // After an error the dtype stays empty. The header is not read again, since other threads
+        // may already use its NpzInfo.
         static_cast<void>(detail::call_safely([&] { return describe(entries[i], infos[i]); }));
         is_described[i] = true;
         ++described;
@@ -220,13 +220,13 @@ class NpzFile {
     return detail::fail(Error::OutOfBounds, "NpzFile::get: array ", i, " of ", size());
   }
 
-  /// If i is size(), there is no array `name`, and the error says so.
+  /// If i is size(), fails: there is no array `name`.
   Result<TensorPtr> read(size_t i, std::string_view name, detail::ScalarType type, NpyMemory memory,
                          const ProgressFunction& on_progress) const noexcept {
     detail::NewTensor new_tensor;
     Error error = Error::Ok;
     if (i >= size()) {
-      error = detail::fail(Error::NotFound, "there is none among the ", size());
+      error = detail::fail(Error::NotFound, "it is not among the ", size(), " arrays");
     } else {
       detail::ZipEntry entry;
       error = detail::call_safely([&] {
@@ -308,24 +308,25 @@ inline Error write_npz(const FileTarget& to, std::vector<NamedTensor> tensors, b
 
 }  // namespace detail
 
-/// How write_npz() compresses arrays.
+/// Whether write_npz() compresses arrays.
 enum class NpzPacking : uint8_t {
-  Store,    ///< as they are, aligned for NpyMemory::Map; numpy.savez
+  Store,    ///< not compressed, and aligned for NpyMemory::Map; numpy.savez
   Deflate,  ///< numpy.savez_compressed
 };
 
 /// Writes an .npz file, as numpy.savez() does. An existing file is replaced once the new one is
 /// complete and on the disk, and stays unchanged after an error, unless FileWrite says otherwise.
-/// Each array is written as by write_npy(), and unless it is deflated, its elements begin at a
-/// multiple of 64 bytes of the file. Arrays may exceed 4 GiB.
+/// Each array is written as by write_npy(). The elements of an array that is not deflated begin at
+/// a multiple of 64 bytes of the file. Arrays may exceed 4 GiB.
 ///
 /// `to` may also be a tensor or a function, as in write_npy(). A function receives each array once
-/// it is complete: until then its packed bytes are in memory, since its checksum precedes them.
+/// the array is complete: until then the array's packed bytes are held in memory, since the
+/// checksum precedes them in the file.
 ///
 /// Ownership: reads the tensors. `on_progress` gets the bytes of the elements.
-/// Errors: InvalidArgument (a name that occurs twice, is empty, has a zero character or more than
-/// 60000 others, or is not UTF-8); also NotSupported (more than 65534 arrays); those of
-/// write_npy(); AccessFailed also for a pipe; what on_progress threw.
+/// Errors: those of write_npy(); InvalidArgument (a name that occurs twice, is empty, has a zero
+/// character, has more than 60000 bytes, or is not UTF-8); NotSupported (more than 65534 arrays);
+/// AccessFailed (also a pipe); the error of an exception from on_progress.
 /// Source: numpy.savez, numpy.savez_compressed.
 [[nodiscard]] inline Error write_npz(const detail::FileTarget& to,
                                      const std::vector<NamedTensor>& tensors,

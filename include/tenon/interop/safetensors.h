@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SafeTensors, write_safetensors: tensors from and to safetensors files, the format of Hugging
-// Face. Needs nlohmann-json.
+// SafeTensors, write_safetensors: read and write tensors in safetensors files, the format of
+// Hugging Face. Needs nlohmann-json.
 #pragma once
 
 #include <memory>
@@ -18,38 +18,38 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The tensors of a safetensors file, or of a model in several files, by name and as a list in the
-/// order of their bytes.
+/// Reads the tensors of a safetensors file, or of a model in several files, by name or by index in
+/// the order of their bytes.
 ///
 /// The file is mapped, and only its header is read: get() returns tensors over the mapping. Each
 /// tensor keeps the mapping, so it may outlive this object. The tensors are read-only: functions
 /// that write fail with InvalidState, and clone_tensor_ptr() makes a writable copy. While one of
 /// them lives, the file must not be changed or shortened in place: reading past its end ends the
-/// process with SIGBUS. write_safetensors() to the same path is fine: it puts a new file there,
+/// process with SIGBUS. write_safetensors() may write to the same path: it puts a new file there,
 /// unless it writes in place.
 ///
-/// A tensor whose bytes are not aligned (SafeTensorInfo::is_copied) is copied by each get(). Bytes
-/// of a Bool stay as they are: as a C++ bool, in data<bool>(), only 0 and 1 are valid. For F4,
-/// F6_E2M3, F6_E3M2 and F8_E8M0, which are not dtypes of tensors, get() returns the bytes, as Byte:
-/// the last size is that of a row in bytes; if rows do not end at a byte's end, the bytes are 1-d.
-/// unpack() of exchange/packed.h makes numbers of them.
+/// Each get() copies a tensor whose bytes are misaligned (SafeTensorInfo::is_copied). The bytes of
+/// a Bool are not checked: data<bool>() is only valid for 0 and 1. F4, F6_E2M3, F6_E3M2 and F8_E8M0
+/// are not dtypes of tensors: get() returns their bytes as a Byte tensor, whose last size is the
+/// number of bytes in a row; if rows do not end at a byte boundary, the tensor is 1-d. unpack() of
+/// exchange/packed.h converts such a tensor to numbers.
 /// Ownership: copies of this object share the mapping.
 /// Threads: immutable; any number of threads may use it.
 /// Source: safetensors' safe_open.
 class SafeTensors {
  public:
-  /// Without tensors and metadata.
+  /// Makes an object without tensors and metadata.
   SafeTensors() noexcept = default;
 
-  /// Opens a file. A file whose name ends with .json is the index of a model in several files next
-  /// to it, model.safetensors.index.json: each tensor that the index lists is read from its file
-  /// there; other tensors in these files are ignored. Metadata is that of all files; if a key
-  /// occurs twice, the first file's.
-  /// Errors: NotFound; AccessFailed; InvalidArgument, which names the tensor, the field and the
-  /// offset (JSON that the format does not allow, keys that occur twice; offsets that overlap,
+  /// Opens a file. If its name ends with .json, it is the index of a model whose tensors are in
+  /// several files next to it, such as model.safetensors.index.json: each tensor that the index
+  /// lists is read from its file; other tensors in these files are ignored. The metadata of all
+  /// files is joined; if a key occurs twice, the first file's value counts.
+  /// Errors: NotFound; AccessFailed; InvalidArgument, whose message has the tensor, the field and
+  /// the offset (JSON that the format does not allow; keys that occur twice; offsets that overlap,
   /// leave gaps, lie beyond the file or do not fit the shape and dtype; a header of more than 100
   /// MB); OutOfMemory.
-  /// Cost: O(header); a page when it is first used.
+  /// Cost: O(header); a page of the elements is read when it is first used.
   static Result<SafeTensors> open(const detail::FilePath& path) noexcept {
     Error error = path.check();
     if (error != Error::Ok) return detail::add_context("SafeTensors::open", error);
@@ -64,12 +64,12 @@ class SafeTensors {
     if (error == Error::Ok) return opened;
     return detail::add_context("SafeTensors::open", path.add_context(error));
   }
-  /// Opens a file in memory, without a copy: get() returns tensors over the bytes, which keep their
-  /// owner.
-  /// Ownership: a Blob without an owner is borrowed: keep its memory until this object and the
+  /// Opens a file in memory, without a copy: get() returns tensors over the bytes; they keep the
+  /// bytes' owner.
+  /// Ownership: if a Blob has no owner, the caller keeps its memory until this object and the
   /// tensors are gone.
-  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
-  /// contiguous or not in host memory); InvalidState (an undefined tensor).
+  /// Errors: those above, except NotFound and AccessFailed; also InvalidArgument (the bytes are not
+  /// contiguous, or not in host memory); InvalidState (an undefined tensor).
   static Result<SafeTensors> open(const detail::FileContent& bytes) noexcept {
     SafeTensors opened;
     const Error error = opened.fill([&](Contents& contents) { return contents.add(bytes); });
@@ -97,7 +97,7 @@ class SafeTensors {
   }
 
   /// The tensor of that name.
-  /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
+  /// Ownership: a read-only view of the mapping; if is_copied is set, a read-only copy.
   /// Errors: NotFound; OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     const SafeTensorInfo* const info = find(name);
@@ -150,7 +150,8 @@ class SafeTensors {
     detail::SafeTensorsMap files;
     const std::string_view text(reinterpret_cast<const char*>(index.data), index.size);
     if (index.size > detail::kSafeTensorsMaxHeader) {
-      return detail::fail(Error::InvalidArgument, "an index of ", index.size, " bytes");
+      return detail::fail(Error::InvalidArgument, "the index has ", index.size,
+                          " bytes, more than a header may have");
     }
     TENON_TRY(detail::read_safetensors_index(text, files));
     const std::string folder(path.substr(0, path.rfind('/') + 1));  // npos + 1 is 0
@@ -199,18 +200,18 @@ class SafeTensors {
 
 /// Writes a safetensors file. An existing file is replaced once the new one is complete and on the
 /// disk, and stays unchanged after an error, unless FileWrite says otherwise. The elements begin at
-/// a multiple of 64 bytes. Tensors of the widest numbers come first, so that every tensor is
-/// aligned; equally wide ones keep the list's order. Tensors that are not contiguous, or not in
-/// host memory, are copied, one at a time.
+/// a multiple of 64 bytes. The tensors with the widest numbers come first, so that every tensor is
+/// aligned; tensors of equally wide numbers keep the list's order. A tensor that is not contiguous,
+/// or not in host memory, is copied first, one tensor at a time.
 ///
-/// `to` may also be a tensor or a function, as in write_npy(); the function receives the bytes
-/// without a copy of the file.
+/// `to` may also be a tensor or a function, as in write_npy(). A function receives the bytes in
+/// parts: the whole file is never in memory.
 ///
 /// Ownership: reads the tensors. `on_progress` gets the number of bytes written.
 /// Errors: InvalidArgument (a name that occurs twice; a name or text that is not UTF-8;
 /// "__metadata__" as a name); NotSupported (ComplexHalf, ComplexDouble; memory that the host cannot
 /// read); InvalidState (undefined; a placeholder); AccessFailed, with the system's text;
-/// OutOfMemory; what on_progress threw.
+/// OutOfMemory; the error of an exception from on_progress.
 /// Source: safetensors' save_file.
 [[nodiscard]] inline Error write_safetensors(
     const detail::FileTarget& to, const std::vector<NamedTensor>& tensors,

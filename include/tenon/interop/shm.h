@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT
-// shm_create, shm_attach, shm_fd: tensors in shared memory, which several processes map.
+// shm_create, shm_attach, shm_fd: tensors in shared memory that several processes map.
 //
-// Ownership. The kernel owns the memory, and frees it when no process has it mapped or open and it
-// has no name. Each tensor has its own mapping and descriptor, and releases both with its last
-// handle, view and export. Memory without a name needs nothing else.
-// A name is a file in /dev/shm, as shm_open() makes it. The owners of a name are the tensors of
-// that name in all processes; each descriptor has a shared lock (flock) on the file.
-// - shm_create() makes and locks a file without a name, and names it last (O_TMPFILE, linkat): no
-//   other process sees an incomplete file, and of two creators one gets the name.
-// - An owner that ends releases mapping and descriptor, and with them the lock, and tries to get
-//   the exclusive lock by another descriptor. If it was the last owner, it succeeds, and removes
-//   the name.
-// - An owner that is killed, or ends without running destructors, loses mapping and lock to the
-//   kernel. If it was the last, the name is left abandoned: shm_attach() then removes it and
-//   returns NotFound, shm_create() replaces it.
+// Ownership. The kernel owns the memory. It frees memory that has no name once no process has it
+// mapped or open. Each tensor has its own mapping and descriptor, and releases both with its last
+// handle, view and export. For memory without a name that is all. A name is the path of a file in
+// /dev/shm, as shm_open() makes it. The owners of a name are the tensors of that name in all
+// processes; each owner's descriptor holds a shared lock (flock) on the file.
+// - shm_create() makes a file without a name (O_TMPFILE), locks it, and gives it its name last
+//   (linkat): no other process sees an incomplete file, and of two creators only one gets the name.
+// - An owner that is destroyed releases its mapping and descriptor, and with them its lock. Then it
+//   tries to get the exclusive lock by another descriptor. If it was the last owner, it gets the
+//   exclusive lock, and removes the name.
+// - If a process is killed, or ends without running destructors, the kernel releases its mappings
+//   and locks. If it held the last owner, the name is left abandoned: the next shm_attach() removes
+//   the name and returns NotFound; the next shm_create() replaces it.
 // - Names are removed only under the exclusive lock, and only while they refer to the locked file.
 //   A process that gets the shared lock checks that the name still refers to the file.
-// - fork(): parent and child share one lock, which ends when both have released it. The last of
-//   them removes the name. exec() releases the child's.
+// - After fork(), parent and child share one lock, which is held until both have released it; the
+//   last of them removes the name. exec() in the child releases the child's share.
 //
 // Trust. A process that may write to the memory may change the elements at any time. The header is
-// read once, into a copy that is checked: later writes to it do not matter. Memory without a name
-// is sealed against shrinking. A file with a name cannot be sealed: a process that may write to it
-// may shorten it, and reading a page that is gone ends the reader with SIGBUS. So names are for
-// processes that trust each other (by default those of one user), descriptors for all.
+// copied once, and the copy is checked: later writes to the header have no effect. Memory without a
+// name is sealed against shrinking. A file with a name cannot be sealed: a process that may write
+// to the file may shorten it, and then reading a page that is gone ends the reader with SIGBUS. So
+// use names between processes that trust each other (by default, those of one user), and
+// descriptors between any processes.
 #pragma once
 
 #if !defined(__linux__)
@@ -59,7 +60,8 @@ enum class ShmAccess : uint8_t {
 
 namespace detail {
 
-/// Copies the header of open memory and checks the copy. `file` is set to the file's status.
+/// Copies the header of open shared memory and checks the copy. Sets `file` to the result of
+/// fstat().
 inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
   ShmHeader header;
   const ssize_t count = ::fstat(fd, &file) == 0 ? ::pread(fd, &header, sizeof header, 0) : -1;
@@ -70,8 +72,9 @@ inline Error read_shm(int fd, struct stat& file, ShmLayout& shm) noexcept {
   return parse_shm_header(header, static_cast<uint64_t>(file.st_size), shm);
 }
 
-/// A name as a parameter, text of any kind, and its path: "/dev/shm/x" for "/x", as in shm_open().
-/// (That function cannot make files without a name, and is in librt before glibc 2.34.)
+/// A name, given as any kind of text, and its path: "/dev/shm/x" for "/x", as in shm_open().
+/// (shm_open() itself is not used: it cannot make files without a name, and before glibc 2.34 it is
+/// in librt.)
 class ShmName {
  public:
   ShmName(const char* name) noexcept : ShmName(std::string_view(name == nullptr ? "" : name)) {}
@@ -93,16 +96,15 @@ class ShmName {
   }
 
  private:
-  static constexpr size_t kMost = 256;  // "/" and NAME_MAX others
+  static constexpr size_t kMost = 256;  // "/" and NAME_MAX other characters
 
   std::string_view name_;
   char path_[8 + kMost + 1] = "/dev/shm";
 };
 
-/// How often to retry while other processes remove and make files of that name.
+/// How many attempts are made while other processes remove and make files of the name.
 inline constexpr int kShmAttempts = 100;
 
-/// Whether the path refers to the file.
 inline bool is_path_of(const struct stat& file, const char* path) noexcept {
   struct stat named;
   return ::lstat(path, &named) == 0 && file.st_dev == named.st_dev && file.st_ino == named.st_ino;
@@ -112,8 +114,8 @@ inline int open_shm(const char* path, ShmAccess access) noexcept {
   return ::open(path, static_cast<int>(access) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/// Removes the name of an open file that is not locked, if permissions allow it. False if the file
-/// is locked, or the name refers to another file.
+/// Removes the name of an open file that no other descriptor has locked, if permissions allow it.
+/// False if the file is locked, or the name refers to another file.
 inline bool remove_abandoned(int fd, const struct stat& file, const char* path) noexcept {
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_path_of(file, path)) return false;
   ::unlink(path);
@@ -134,9 +136,9 @@ struct ShmSegment {
     const bool has_name = path != nullptr && ::fstat(fd, &file) == 0 && is_path_of(file, path);
     if (base != nullptr) ::munmap(base, length);  // the mapping keeps the lock too
     ::close(fd);
-    // The lock belongs to the file description of open(), which a forked process may share: another
-    // open() shows whether the lock is still held. Only now, after closing the descriptor: there
-    // may be no descriptors left.
+    // The lock belongs to the open file description, which a forked process may share: another
+    // open() shows whether the lock is still held. The file is opened after the descriptor is
+    // closed, since the process may have no descriptor left.
     const int other = has_name ? open_shm(path, ShmAccess::ReadOnly) : -1;
     if (other >= 0) {
       remove_abandoned(other, file, path);
@@ -148,8 +150,8 @@ struct ShmSegment {
 template <>
 inline constexpr const char* deleter_name_v<ShmSegment> = "ShmSegment";
 
-/// Opens the file of a name and becomes one of its owners, which `deleter` releases. NotFound for
-/// an abandoned name, which is removed.
+/// Opens the file of a name and becomes one of its owners; `deleter` releases the ownership. If the
+/// name is abandoned, removes it and fails with NotFound.
 inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
                         Deleter& deleter) noexcept {
   for (int attempt = 0; attempt < kShmAttempts; ++attempt, deleter.reset()) {
@@ -165,12 +167,12 @@ inline Error open_named(const char* path, ShmAccess access, ShmLayout& shm,
       return fail(Error::NotFound, "it was abandoned by processes that ended");
     }
     if (::flock(fd, LOCK_SH | LOCK_NB) == 0 && is_path_of(file, path)) return Error::Ok;
-    ::usleep(1000);  // another process that removes it holds the lock for microseconds
+    ::usleep(1000);  // a process that removes the name holds the lock for microseconds
   }
   return fail(Error::InUse, "another process keeps it locked");
 }
 
-/// Maps an open segment and makes the tensor, which takes over the segment from `deleter`.
+/// Maps an open segment and makes a tensor over it. The tensor takes over `deleter`.
 inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& deleter,
                              NewTensor& new_tensor) noexcept {
   const bool readonly = access == ShmAccess::ReadOnly;
@@ -185,15 +187,17 @@ inline Error make_shm_tensor(const ShmLayout& shm, ShmAccess access, Deleter& de
                         &deleter, new_tensor);
 }
 
-/// Reserves the bytes of a new file: writing to memory that /dev/shm lacks would end with SIGBUS.
+/// Reserves the bytes of a new file. Without that, a write would end the process with SIGBUS if
+/// /dev/shm has no memory left.
 inline Error reserve_shm(int fd, size_t length) noexcept {
   struct statvfs room;
   if (::fstatvfs(fd, &room) != 0) return file_error("cannot reserve the memory", errno);
-  // Without a limit, f_blocks is 0: then at most the machine's memory.
+  // f_blocks is 0 if /dev/shm has no limit: then the limit is the machine's memory.
   const auto machine = static_cast<fsblkcnt_t>(::sysconf(_SC_PHYS_PAGES));
   const fsblkcnt_t blocks = room.f_blocks != 0 ? room.f_bavail : machine;
   int code = (length - 1) / room.f_frsize < blocks ? 0 : ENOSPC;
-  constexpr size_t kPiece = 262144;  // older kernels undo a call that a signal interrupts
+  constexpr size_t kPiece =
+      262144;  // in small pieces, since older kernels undo a call that a signal interrupts
   for (size_t at = 0; at < length && code == 0; at += kPiece) {
     const auto size = static_cast<off_t>((std::min)(kPiece, length - at));
     do code = ::posix_fallocate(fd, static_cast<off_t>(at), size);
@@ -203,7 +207,8 @@ inline Error reserve_shm(int fd, size_t length) noexcept {
   return file_error("cannot reserve the memory in /dev/shm", code, Error::OutOfMemory);
 }
 
-/// Removes an abandoned name. InUse for a name that has an owner, or whose file has no tensor.
+/// Removes a name that is abandoned. Fails with InUse if the name has an owner, or the file holds
+/// no tensor.
 inline Error free_name(const char* path) noexcept {
   Deleter other;
   ShmLayout shm;
@@ -214,7 +219,7 @@ inline Error free_name(const char* path) noexcept {
               "the name is taken: ", error == Error::Ok ? "it has an owner" : last_error_message());
 }
 
-/// Gives the file a name that no living process owns.
+/// Gives the file its name, if no living process owns the name.
 inline Error name_shm(int fd, const char* path) noexcept {
   char self[32];
   std::snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
@@ -226,7 +231,7 @@ inline Error name_shm(int fd, const char* path) noexcept {
   return fail(Error::InUse, "the name is taken: ", last_error_message());
 }
 
-/// Makes shared memory, with this name unless that is null, and a tensor over it.
+/// Makes shared memory and a tensor over it. If `name` is null, the memory has no name.
 inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& type,
                       const Dims& strides, mode_t mode, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
@@ -247,11 +252,13 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
   if (name != nullptr) {
     char* const copy = deleter.stored<ShmSegment>()->path = ::strdup(name->path());
     if (copy == nullptr) return file_error("cannot make shared memory", ENOMEM);
-    struct stat status;  // the umask may have cleared bits that the last owner needs
+    // The umask may have cleared the user's read permission, which the last owner needs.
+    struct stat status;
     if (::fstat(fd, &status) != 0 || ::fchmod(fd, status.st_mode | S_IRUSR) != 0) {
       return file_error("cannot make shared memory", errno);
     }
-    TENON_TRY(free_name(name->path()));  // first: its memory may be needed
+    TENON_TRY(
+        free_name(name->path()));  // before the reservation, which may need the abandoned memory
     TENON_TRY(reserve_shm(fd, shm.length));
   } else if (::ftruncate(fd, static_cast<off_t>(shm.length)) != 0 || ::fchmod(fd, 0600) != 0) {
     return file_error("cannot make so much shared memory", errno, Error::OutOfMemory);
@@ -265,7 +272,7 @@ inline Error make_shm(const ShmName* name, const Dims& sizes, const TypeArg& typ
   return name != nullptr ? name_shm(fd, name->path()) : Error::Ok;
 }
 
-/// Makes a tensor over the memory of a name.
+/// Makes a tensor over the shared memory of that name.
 inline Error attach_shm(const ShmName& name, ShmAccess access, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
   TENON_TRY(name.check());
@@ -275,7 +282,7 @@ inline Error attach_shm(const ShmName& name, ShmAccess access, NewTensor& new_te
   return make_shm_tensor(shm, access, deleter, new_tensor);
 }
 
-/// As above, for a descriptor.
+/// As above, by a descriptor.
 inline Error attach_shm(int descriptor, ShmAccess access, NewTensor& new_tensor) noexcept {
   const KeepErrno keep;
   const int fd = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
@@ -300,21 +307,22 @@ template <class Out>
 struct ShmCreate {
   const char* function;
 
-  /// Makes a tensor in shared memory with this name, by which other processes attach it. The
-  /// elements are zero, and begin at a page. The strides are dense, or any that keep the elements
-  /// apart, as in empty_strided(). DYNAMIC_BOUND; other processes do not see a resize.
+  /// Makes a tensor in shared memory with this name, by which other processes attach the memory.
+  /// The elements are zero, and begin at a page boundary. The strides are dense, or given ones with
+  /// which no two elements overlap, as in empty_strided(). The tensor is DYNAMIC_BOUND; other
+  /// processes do not see a resize.
   ///
-  /// `name`: "/x", as for shm_open(): "/" and up to 255 other characters. An abandoned name is
-  /// replaced.
-  /// `mode`: its permissions, without the bits of umask(). The user's read permission is always
-  /// set, so that the last owner can find out that it is the last.
-  /// Ownership: the tensors of this name in all processes own it: the memory is unmapped when this
-  /// tensor is destroyed, and the name removed with the last one. See above for killed processes
-  /// and fork().
+  /// `name`: "/x", as for shm_open(): "/" and up to 255 other characters. If the name is abandoned,
+  /// it is replaced.
+  /// `mode`: the file's permissions, without the bits of umask(). The user's read permission is
+  /// always set, so that an owner can find out whether it is the last.
+  /// Ownership: the tensors of this name in all processes own the name. The memory is unmapped when
+  /// this tensor is destroyed; the name is removed when the last of the tensors is. The top of this
+  /// file describes killed processes and fork().
   /// Errors: InUse (the name has an owner, or is another program's memory); InvalidArgument (the
   /// name; invalid sizes or strides; strides that overlap or are negative); InvalidType
   /// (Undefined); OutOfMemory (also if /dev/shm is full); AccessFailed; NotSupported (in ATen mode,
-  /// for a dtype that it lacks). Nothing is left then.
+  /// for a dtype that ATen lacks). After an error no memory and no name is left.
   /// Threads: any.
   /// Cost: O(bytes): the memory is reserved.
   /// Source: shm_open, with O_CREAT and O_EXCL; Python's multiprocessing.shared_memory.
@@ -325,13 +333,14 @@ struct ShmCreate {
     return return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
-  /// Makes a tensor in shared memory without a name, for processes that receive its descriptor: by
-  /// fork(), or over a UNIX socket (SCM_RIGHTS). Sealed against shrinking and growing. Only its
-  /// user has permissions: another user who receives a read-only descriptor cannot reopen it for
-  /// writing.
+  /// Makes a tensor in shared memory without a name, for processes that receive its descriptor by
+  /// fork() or over a UNIX socket (SCM_RIGHTS). The memory is sealed against shrinking and growing.
+  /// Only this user has permissions: another user who receives a read-only descriptor cannot reopen
+  /// the memory for writing.
   ///
-  /// Ownership: the memory is freed with its last mapping and descriptor, however processes end.
-  /// Cost: O(1); a page when it is first used.
+  /// Ownership: the kernel frees the memory with its last mapping and descriptor, however processes
+  /// end.
+  /// Cost: O(1); a page is allocated when it is first used.
   /// Source: memfd_create.
   Out operator()(const Dims& sizes, const TypeArg& type, const StridesArg& strides = {}) const {
     NewTensor new_tensor;
@@ -344,15 +353,16 @@ template <class Out>
 struct ShmAttach {
   const char* function;
 
-  /// Makes a tensor over memory that another process made, or this one, with its sizes, strides and
-  /// dtype.
+  /// Makes a tensor over shared memory that another process or this one made, with the sizes,
+  /// strides and dtype that its header has.
   ///
-  /// Ownership: an owner like the tensor that made the memory, which may be destroyed first.
-  /// Errors: NotFound (no such name; an abandoned one, which is removed if it is this user's);
-  /// InvalidArgument (the name; memory that does not hold a tensor; a header that does not describe
-  /// this memory); InvalidType (in the header); NotSupported (another version of the header;
-  /// ReadOnly in ATen mode before libtorch 2.13); AccessFailed (permissions; a folder, a pipe);
-  /// InUse (another process keeps the file locked for longer than 0.1 seconds); OutOfMemory.
+  /// Ownership: the tensor is an owner of the name, like the tensor of shm_create(), which may be
+  /// destroyed first.
+  /// Errors: NotFound (no such name; an abandoned name, which is removed if permissions allow it);
+  /// InvalidArgument (an invalid name; memory that does not hold a tensor; a header that does not
+  /// describe this memory); InvalidType (in the header); NotSupported (another version of the
+  /// header; ReadOnly in ATen mode before libtorch 2.13); AccessFailed (permissions; a folder, a
+  /// pipe); InUse (another process keeps the file locked for longer than 0.1 seconds); OutOfMemory.
   /// Threads: any.
   /// Cost: O(1); a page is mapped when it is first used.
   /// Source: shm_open and mmap.
@@ -362,11 +372,11 @@ struct ShmAttach {
     return return_to_user<Out>(function, name.add_context_if(error), new_tensor);
   }
 
-  /// As above, by a descriptor of memory without a name.
+  /// Makes a tensor over the memory of a descriptor, which has no name.
   ///
   /// Ownership: the descriptor is duplicated; the caller closes the given one.
-  /// Errors: also InvalidArgument for memory that is not sealed against shrinking, such as files
-  /// with a name; also AccessFailed if it is not a descriptor, or not open for that access.
+  /// Errors: also InvalidArgument (memory that is not sealed against shrinking, such as a file with
+  /// a name); AccessFailed (not a descriptor, or not open for that access).
   Out operator()(int descriptor, ShmAccess access = ShmAccess::ReadOnly) const {
     NewTensor new_tensor;
     Error error = attach_shm(descriptor, access, new_tensor);
@@ -391,7 +401,7 @@ inline Error find_shm_fd(const TensorArg& t, int& fd) noexcept {
   Deleter* const kept = deleter_of(t);
   const auto* const segment = kept == nullptr ? nullptr : kept->target<ShmSegment>();
   if (segment == nullptr) {
-    return fail(Error::InvalidArgument, "the tensor is not one of shm_create() or shm_attach()");
+    return fail(Error::InvalidArgument, "neither shm_create() nor shm_attach() made the tensor");
   }
   fd = segment->fd;
   return Error::Ok;
@@ -399,10 +409,11 @@ inline Error find_shm_fd(const TensorArg& t, int& fd) noexcept {
 
 }  // namespace detail
 
-/// The descriptor of a tensor's shared memory, to pass on to another process. The try_ form returns
-/// a Result.
-/// Ownership: the tensor's; valid as long as its memory.
-/// Errors: InvalidArgument for other tensors, and for views; InvalidState for an undefined one.
+/// The descriptor of a tensor's shared memory, to pass to another process. The try_ form returns a
+/// Result.
+/// Ownership: the tensor keeps the descriptor, which is valid as long as the tensor's memory.
+/// Errors, raised: InvalidArgument (a view, or a tensor that shm_create() or shm_attach() did not
+/// make); InvalidState (an undefined tensor).
 inline int shm_fd(ConstTensorArg t) {
   int fd = -1;
   detail::raise_if("shm_fd", detail::find_shm_fd(t, fd));

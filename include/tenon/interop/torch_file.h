@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TorchFile: reads tensors and values from a file of torch.save, without PyTorch. Needs minizip and
+// TorchFile: reads tensors and values from files of torch.save, without PyTorch. Needs minizip and
 // zlib.
 #pragma once
 
@@ -15,7 +15,8 @@ TENON_BEGIN_NAMESPACE
 
 namespace detail {
 
-/// Makes a tensor over the file's bytes, or over a copy of them from its first to its last element.
+/// Makes a tensor over the file's bytes, or a copy of the bytes from the tensor's first to its last
+/// element.
 inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
                                const TorchTensorInfo& info, NewTensor& tensor) noexcept {
   if (info.refused != nullptr) return fail(Error::NotSupported, info.refused);
@@ -30,36 +31,36 @@ inline Error make_torch_tensor(const std::shared_ptr<const TorchArchive>& file,
 
 }  // namespace detail
 
-/// The tensors and values of a file of torch.save (.pt, .pth, .bin, .ckpt), by name.
+/// Reads the tensors and values of a file of torch.save (.pt, .pth, .bin, .ckpt), by name.
 ///
 /// A name joins the keys of dicts and the indices in lists by dots: "model.layer1.weight",
-/// "optimizer.state.0.exp_avg"; a file that is a single tensor has the name "". If keys have dots
-/// themselves, two tensors may have one name: both are listed, and get() by that name fails.
+/// "optimizer.state.0.exp_avg". If the file holds a single tensor, the tensor's name is "". If keys
+/// contain dots, two tensors may have the same name: both are listed, and get() by that name fails.
 ///
-/// The file is mapped and its pickle is read. get() returns tensors over the mapping, read-only,
-/// with their strides: two tensors of one storage share memory. Each tensor keeps the mapping, so
-/// it may outlive this object. While one of them lives, the file must not be changed or shortened
-/// in place: reading past its end ends the process with SIGBUS. A CUDA tensor is stored like a CPU
-/// tensor, and read as one.
+/// The file is mapped and its pickle is read. get() returns read-only tensors over the mapping,
+/// with the strides that were saved: two tensors of one storage share memory. Each tensor keeps the
+/// mapping, so it may outlive this object. While one of them lives, the file must not be changed or
+/// shortened in place: reading past its end ends the process with SIGBUS. A CUDA tensor is stored
+/// like a CPU tensor, and read as one.
 ///
-/// No code of a file is ever run. It may have dicts, lists, tuples, sets, numbers, texts, bytes,
-/// dtypes, devices, tensors and parameters, as torch.load(weights_only=True) accepts, and
-/// argparse.Namespace and defaultdict as dicts. A file with any other class or function is refused;
-/// the error names it. Tensors that are sparse, quantized, nested or without data are listed; get()
-/// refuses them.
+/// No code of a file is ever run. A file may hold what torch.load(weights_only=True) accepts:
+/// dicts, lists, tuples, sets, numbers, texts, bytes, dtypes, devices, tensors and parameters; also
+/// argparse.Namespace and defaultdict, which are read as dicts. A file with any other class or
+/// function is refused, and the error names the class or function. Tensors that are sparse,
+/// quantized, nested or without data are listed, but get() refuses them.
 /// Ownership: copies of this object share the mapping.
 /// Threads: immutable; any number of threads may use it.
 /// Source: torch.load(mmap=True, weights_only=True).
 class TorchFile {
  public:
-  /// Without tensors and values.
+  /// Makes an object without tensors and values.
   TorchFile() noexcept = default;
 
-  /// Opens a file: of the zip form, or of the old form from before PyTorch 1.6.
-  /// Errors: NotFound; AccessFailed; InvalidArgument, which names the byte or the tensor (another
-  /// kind of file; a broken archive or pickle; a tensor beyond its storage); NotSupported (a class
-  /// or function; a pickle of more than 256 MiB; a deflated archive); OutOfMemory.
-  /// Cost: O(pickle), and a page of each storage.
+  /// Opens a file of the zip form, or of the old form that PyTorch wrote before 1.6.
+  /// Errors: NotFound; AccessFailed; InvalidArgument, whose message has the byte or the tensor
+  /// (another kind of file; a broken archive or pickle; a tensor beyond its storage); NotSupported
+  /// (a class or function; a pickle of more than 256 MiB; a deflated archive); OutOfMemory.
+  /// Cost: O(pickle); of each storage one page is read.
   static Result<TorchFile> open(const detail::FilePath& path) noexcept {
     TorchFile opened;
     Error error = path.check();
@@ -70,10 +71,10 @@ class TorchFile {
     }
     return detail::add_context("TorchFile::open", error);
   }
-  /// Opens a file in memory, without a copy: get() returns tensors over the bytes, which keep their
-  /// owner.
-  /// Errors: those above, except errors of files; also InvalidArgument (bytes that are not
-  /// contiguous or not in host memory); InvalidState (an undefined tensor).
+  /// Opens a file in memory, without a copy: get() returns tensors over the bytes; they keep the
+  /// bytes' owner.
+  /// Errors: those above, except NotFound and AccessFailed; also InvalidArgument (the bytes are not
+  /// contiguous, or not in host memory); InvalidState (an undefined tensor).
   static Result<TorchFile> open(const detail::FileContent& bytes) noexcept {
     TorchFile opened;
     const Error error = opened.fill(bytes);
@@ -88,7 +89,8 @@ class TorchFile {
     if (contents_ == nullptr) return {};
     return contents_->infos;
   }
-  /// The description of the tensor of that name, the first of several; null if there is none.
+  /// The description of the tensor of that name; null if there is none. If several tensors have the
+  /// name, the first.
   const TorchTensorInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (contents_ == nullptr) return nullptr;
     const auto found = contents_->tensor_names.find(name);
@@ -96,9 +98,9 @@ class TorchFile {
   }
 
   /// The tensor of that name.
-  /// Ownership: shares the mapping, unless is_copied says otherwise; read-only either way.
-  /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (`refused` has the reason);
-  /// OutOfMemory.
+  /// Ownership: a read-only view of the mapping; if is_copied is set, a read-only copy.
+  /// Errors: NotFound; InvalidArgument (two tensors of that name); NotSupported (`refused` has the
+  /// reason); OutOfMemory.
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
     const Error error = find("tensor", &Contents::tensor_names, name, i);
@@ -121,9 +123,9 @@ class TorchFile {
     return names;
   }
   /// The value of that name: a number, a flag, None, a text, or a list of numbers, flags or texts.
-  /// Bytes, a dtype and a device are texts: "torch.float32", "cuda:0".
-  /// Errors: NotFound; InvalidArgument (two of that name); NotSupported (a complex number, an
-  /// integer beyond 64 bits); OutOfMemory.
+  /// Bytes, dtypes and devices are returned as texts: "torch.float32", "cuda:0".
+  /// Errors: NotFound; InvalidArgument (two values of that name); NotSupported (a complex number,
+  /// an integer beyond 64 bits); OutOfMemory.
   Result<EValue> value(std::string_view name) const noexcept {
     size_t i = 0;
     const Error error = find("value", &Contents::value_names, name, i);
@@ -145,7 +147,8 @@ class TorchFile {
     return detail::add_context("TorchFile::value", detail::add_name(error, "value", found.name));
   }
 
-  /// The entries of one dict or list: for "model.fc.weight", under("model") has "fc.weight".
+  /// The entries of one dict or list, with shorter names: in under("model"), "model.fc.weight" is
+  /// "fc.weight".
   /// Ownership: shares the mapping.
   /// Errors: NotFound; OutOfMemory.
   Result<TorchFile> under(std::string_view prefix) const noexcept {
@@ -225,7 +228,7 @@ class TorchFile {
     if (error != Error::NotFound || others.find(name).empty()) return error;
     return detail::fail(
         error, last_error_message(),
-        asks_value ? "; it is a tensor, get() gives it" : "; it is a value, value() gives it");
+        asks_value ? "; it is a tensor: use get()" : "; it is a value: use value()");
   }
   Result<TensorPtr> make(size_t i) const noexcept {
     const TorchTensorInfo& info = contents_->infos[i];

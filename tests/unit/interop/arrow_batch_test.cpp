@@ -260,7 +260,7 @@ TEST_CASE("ArrowBatch: columns of one name are had by number") {
   Batch made(2, {{"a", "i", kInts}, {"b", "i", kInts}, {"a", "i", kInts + 2}});
   const ArrowBatch batch = made.open().value();
   CHECK(batch.find("a") == &batch.infos()[0]);
-  FAILS(InvalidArgument, "columns 0 and 2 are both named \"a\"; ask by number", batch.get("a"));
+  FAILS(InvalidArgument, "columns 0 and 2 are both named \"a\"; ask by index", batch.get("a"));
   CHECK(batch.get(2).value()->const_data_ptr() == kInts + 2);
   Batch nameless(2, {{nullptr, "i", kInts}});
   CHECK(nameless.open().value().get("").ok());

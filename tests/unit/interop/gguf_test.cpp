@@ -81,7 +81,7 @@ TEST_CASE("gguf: quantised tensors are the bytes of their rows") {
   CHECK(file.get("k").value()->sizes() == Dims{144});
   CHECK(values<uint8_t>(*file.get("k"))[0] == 96);
   CHECK(file.find("new")->dtype == "type 31");
-  RETURNS(NotSupported, "Gguf::get: tensor \"new\": ggml's type 31 is not one that tenon knows",
+  RETURNS(NotSupported, "Gguf::get: tensor \"new\": ggml's type 31 is not a type that tenon knows",
           Error(file.get("new")));
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("gguf: metadata has its values by key") {
   RETURNS(InvalidType, "Gguf::get_texts: key \"numbers\": it is an array of INT32, expected texts",
           Error(file.get_texts("numbers")));
   RETURNS(InvalidType, "key \"u8\": it is UINT8, expected texts", Error(file.get_texts("u8")));
-  RETURNS(NotFound, "Gguf::get_metadata: key \"no\": there is no such key among the 18",
+  RETURNS(NotFound, "Gguf::get_metadata: key \"no\": it is not among the 18 keys",
           Error(file.get_metadata("no")));
   RETURNS(NotFound, "Gguf::get_texts: key \"no\"", Error(file.get_texts("no")));
 }
@@ -224,15 +224,17 @@ TEST_CASE("gguf: a model in several files is opened by any of them") {
   RETURNS(NotFound, "; the file is part 2 of 3", Error(alone.get_metadata("llama.block_count")));
   // Parts that do not belong together.
   put(2, part_of(1, 3, "c", 3));
-  RETURNS(InvalidArgument, "part 3 of 3: it says that it is part 2 of 3", Error(Gguf::open(first)));
+  RETURNS(InvalidArgument, "part 3 of 3: its metadata says that it is part 2 of 3",
+          Error(Gguf::open(first)));
   put(2, part_of(2, 3, "a", 3));
   RETURNS(InvalidArgument, "tensors 0 and 2 are both named \"a\"", Error(Gguf::open(first)));
   put(2, part_of(2, 3, "c", 4));
   put(0, part_of(0, 3, "a", 4));
-  RETURNS(InvalidArgument, "the parts have 3 tensors, split.tensors.count is 4",
+  RETURNS(InvalidArgument, "the parts have 3 tensors, but split.tensors.count is 4",
           Error(Gguf::open(first)));
   put(2, {{}, {}});
-  RETURNS(InvalidArgument, "part 3 of 3: it says that it is part 1 of 0", Error(Gguf::open(first)));
+  RETURNS(InvalidArgument, "part 3 of 3: its metadata says that it is part 1 of 0",
+          Error(Gguf::open(first)));
 }
 
 // A promise of docs/guarantees.md.

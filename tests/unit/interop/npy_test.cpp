@@ -232,7 +232,7 @@ TEST_CASE("npy: bfloat16 and float8 are read with the type given, and written as
     if (!tenon::detail::host_is_big_endian()) CHECK(to_npy(tensor) == bytes);
     RAISES(
         NotSupported,
-        std::string("; to read its bytes give a type, such as ScalarType::") + toString(row.type),
+        std::string("; to read its bytes pass a type, such as ScalarType::") + toString(row.type),
         read_npy(path));
   }
   const TensorPtr bits = read_npy(data_path("bfloat16_bits.npy"), ScalarType::BFloat16);
@@ -328,7 +328,7 @@ TEST_CASE("write_npy: what NumPy lacks, or what has no data, is refused, and no 
   const std::string path = folder / "out.npy";
   const TensorPtr tensor = zeros({2}, ScalarType::ComplexHalf);
   RETURNS(NotSupported,
-          "NumPy has no dtype ComplexHalf; convert it, with to(t, ScalarType::ComplexFloat)",
+          "NumPy has no dtype ComplexHalf; convert it with to(t, ScalarType::ComplexFloat)",
           write_npy(path, tensor));
   RAISES(NotSupported, "to_npy: NumPy has no dtype", to_npy(tensor));
   RETURNS(InvalidState, "write_npy: " + path + ": the tensor is undefined",

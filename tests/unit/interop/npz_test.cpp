@@ -173,7 +173,7 @@ TEST_CASE(
           }));
   CHECK(bytes->numel() == 3);
 #endif
-  RETURNS(AccessFailed, "write_npz: array \"a\": the function that takes the bytes: ",
+  RETURNS(AccessFailed, "write_npz: array \"a\": the function that receives the bytes: ",
           write_npz([](const void*, size_t) { return Error::AccessFailed; }, {{"a", ones({3})}}));
   RETURNS(InvalidState, "the tensor was resized while it was written",
           write_npz(bytes, {{"a", ones({3})}}, NpzPacking::Store,
@@ -209,7 +209,7 @@ TEST_CASE("npz: a file that is not an archive, or lacks the array, is an error")
   }
   REQUIRE(write_npz(saved.path, {}) == Error::Ok);
   CHECK(saved.open().size() == 0);
-  RETURNS(NotFound, "NpzFile::get: array \"a\": there is none among the 0",
+  RETURNS(NotFound, "NpzFile::get: array \"a\": it is not among the 0 arrays",
           Error(saved.open().get("a")));
   const NpzFile none;
   CHECK(none.size() == 0);
@@ -233,7 +233,7 @@ TEST_CASE("npz: arrays are had by their number too") {
   CHECK(file.find("") == nullptr);
   RETURNS(OutOfBounds, "array 5 of 2", Error(file.get(5, ScalarType::Byte)));
   for (const std::string_view empty : {std::string_view(), std::string_view("")}) {
-    RETURNS(NotFound, "array \"\": there is none among the 2", Error(file.get(empty)));
+    RETURNS(NotFound, "array \"\": it is not among the 2 arrays", Error(file.get(empty)));
   }
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("npz: a header may not unpack to far more than its bytes") {
   bomb.size = file.size();
   const Saved saved;
   put_file(saved.path, make_zip({bomb}));
-  RETURNS(InvalidArgument, "a header of 1048576 bytes, more than its packed bytes may hold",
+  RETURNS(InvalidArgument, "the header has 1048576 bytes; expected at most",
           Error(saved.open().get(0)));
   CHECK(saved.open().infos()[0].dtype.empty());
 }

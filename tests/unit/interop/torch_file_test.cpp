@@ -97,7 +97,7 @@ TEST_CASE("torch_file: two of one name are both listed, and refused by name alon
       opened(dict({text("a.b"), floats(), text("a"), dict({text("b"), floats()})}));
   CHECK(from.size() == 2);
   CHECK(from.get("a.b").error() == Error::InvalidArgument);
-  CHECK(has(from.get("a.b").message(), "tensors 0 and 1 are both named \"a.b\"; ask by number"));
+  CHECK(has(from.get("a.b").message(), "tensors 0 and 1 are both named \"a.b\"; ask by index"));
   CHECK(from.get(1).ok());
   CHECK(from.get(2).error() == Error::OutOfBounds);
   CHECK(from.get("c").error() == Error::NotFound);
@@ -107,12 +107,10 @@ TEST_CASE("torch_file: a tensor asked for as a value is said to be one, and the 
   const TorchFile from = opened(dict({text("t"), floats(), text("n"), integer(3)}));
   CHECK(from.value("t").error() == Error::NotFound);
   CHECK(has(from.value("t").message(),
-            "there is no value \"t\" among the 1; it is a tensor, "
-            "get() gives it"));
+            "there is no value \"t\" among the 1; it is a tensor: use get()"));
   CHECK(from.get("n").error() == Error::NotFound);
   CHECK(has(from.get("n").message(),
-            "there is no tensor \"n\" among the 1; it is a value, "
-            "value() gives it"));
+            "there is no tensor \"n\" among the 1; it is a value: use value()"));
   CHECK_FALSE(has(from.get("x").message(), "; it is"));
 }
 
@@ -249,7 +247,7 @@ TEST_CASE("torch_file: lists that grow after a tensor was made of them change no
 
 TEST_CASE("torch_file: a long key of a storage is refused, since each tensor would copy it") {
   CHECK(has(message(tensor(storage(std::string(256, 'k'), 6, "FloatStorage"), 0, {1}, {1})),
-            "a storage's key of 256 bytes, expected at most 255"));
+            "a storage's key has 256 bytes, expected at most 255"));
 }
 
 // A promise of docs/guarantees.md.
@@ -267,7 +265,7 @@ TEST_CASE("torch_file: a file of another kind is named for what it is") {
   CHECK(has(named(archive({{"m/data.pkl", ""}, {"m/code/a.py", ""}, {"m/constants.pkl", ""}})),
             "a TorchScript archive"));
   CHECK(has(named(archive({{"m/data/aotinductor/model/a.so", ""}, {"m/archive_format", "pt2"}})),
-            "a package of AOTInductor"));
+            "an AOTInductor package"));
   CHECK(has(named(archive({{"m/models/model.json", ""}, {"m/archive_format", "pt2"}})),
             "a program of torch.export"));
   CHECK(has(named(archive({{"m/version", "3"}, {"m/byteorder", "little"}})),
@@ -279,7 +277,7 @@ TEST_CASE("torch_file: a file of another kind is named for what it is") {
   std::string tar(512, '\0');
   tar.replace(0, 8, "sys_info").replace(257, 5, "ustar");
   CHECK(has(named(tar),
-            "a tar archive, as the first PyTorch wrote; in Python "
+            "a tar archive, as the first versions of PyTorch wrote; in Python "
             "torch.save(torch.load(path, weights_only=False), path)"));
   CHECK(has(named("hello"),
             "not a file of torch.save (5 bytes): neither a zip archive nor the "
@@ -293,7 +291,7 @@ TEST_CASE("torch_file: containers in themselves, or in many others, are refused"
   CHECK(has(message("]q\x01h\x01"
                     "ah\x01"
                     "a"),
-            "more than 100 containers in each other"));
+            "more than 100 containers are nested"));
   std::string doubling = floats() + "q" + std::string(1, '\0');
   for (char i = 0; i < 60; ++i) {
     const std::string get = std::string("h") + i;
@@ -303,7 +301,7 @@ TEST_CASE("torch_file: containers in themselves, or in many others, are refused"
   std::string deep;
   for (int i = 0; i < 200; ++i) deep += "]";
   for (int i = 0; i < 199; ++i) deep += "a";
-  CHECK(has(message(deep), "more than 100 containers in each other"));
+  CHECK(has(message(deep), "more than 100 containers are nested"));
 }
 
 // A promise of docs/guarantees.md.

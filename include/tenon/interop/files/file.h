@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Files for the formats in this folder, opened for reading or mapped; and file_kind: a file's
-// format, by its first bytes, for error messages. Functions leave errors with fail(); the reader or
-// writer of a format adds its name and the path.
+// Opens files for reading, and maps them, for the formats in this folder; and file_kind() tells a
+// file's format by its first bytes, for error messages. Functions report errors with fail(); the
+// reader or writer of a format puts its own name and the path before the message.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 #include "tenon/core/mode.h"
 #include "tenon/tensor/deleter.h"
 
-// Whether files can be mapped, and replaced while others read them.
+// Whether files can be mapped, and replaced while other processes read them.
 #if !defined(TENON_HAS_POSIX_FILES)
 #if defined(__unix__) || defined(__APPLE__)
 #define TENON_HAS_POSIX_FILES 1
@@ -93,7 +93,7 @@ struct ShownText {
   }
 };
 
-/// Fails with the system's text for `code`, an errno. `hint` is a workaround.
+/// Fails with strerror(`code`). `hint`: a workaround, appended to the message.
 inline Error file_error(const char* what, int code, Error error = Error::AccessFailed,
                         const char* hint = "") noexcept {
   return fail(code == ENOMEM ? Error::OutOfMemory : error, what, ": ",
@@ -103,7 +103,7 @@ inline Error file_error(const char* what, int code, Error error = Error::AccessF
 /// A file open for reading.
 class InputFile {
  public:
-  /// Errors: NotFound; AccessFailed, also for anything but a regular file.
+  /// Errors: NotFound; AccessFailed, also if it is not a regular file.
   Error open(const char* path) noexcept {
     const KeepErrno keep;
 #if TENON_HAS_POSIX_FILES
@@ -139,8 +139,9 @@ class InputFile {
     return fail(Error::AccessFailed, "the file became shorter while it was read");
   }
 
-  /// Maps the first `length` > 0 bytes privately: writes stay in this process; with `readonly` they
-  /// end it. The file may be closed. Null if the file cannot be mapped.
+  /// Maps the first `length` > 0 bytes privately: writes stay in this process; with `readonly`, a
+  /// write is a segmentation fault. The mapping outlives this object. Null if the file cannot be
+  /// mapped.
   /// Ownership: `unmapper` unmaps.
   void* map([[maybe_unused]] size_t length, [[maybe_unused]] Deleter& unmapper,
             [[maybe_unused]] bool readonly = false) noexcept {
@@ -163,11 +164,13 @@ class InputFile {
 
 class FileContent;
 
-/// A whole file's bytes, for reading: its mapping, or a copy if it cannot be mapped. In ATen mode
-/// before libtorch 2.13, which has no read-only tensors, writes to them stay in this process.
+/// A whole file's bytes, for reading: the mapping of the file, or a copy if the file cannot be
+/// mapped. libtorch before 2.13 has no read-only tensors: in ATen mode with it, the bytes can be
+/// written, and the writes stay in this process.
 ///
-/// Ownership: `release` unmaps or frees them. Until then, writes to the file in place may show in
-/// the bytes, and reading them past a truncation ends the process with SIGBUS.
+/// Ownership: `release` unmaps or frees the bytes. Until then, a process that writes to the file in
+/// place may change the bytes, and if the file is truncated, reading beyond its new end ends the
+/// process with SIGBUS.
 struct FileBytes {
   const unsigned char* data = nullptr;
   size_t size = 0;
@@ -190,10 +193,10 @@ struct FileBytes {
     data = static_cast<const unsigned char*>(base);
     return Error::Ok;
   }
-  Error open(const FileContent& content);  // with file_content.h
+  Error open(const FileContent& content);  // defined in file_content.h
 };
 
-/// The number of bytes at a file's start that file_kind() reads, at most.
+/// file_kind() reads at most this many bytes of a file's start.
 inline constexpr size_t kFileKindBytes = 512;
 
 /// The first bytes of a file format, and advice for the error message.
@@ -205,7 +208,7 @@ struct FileKind {
 };
 inline constexpr char kTorchFileOpensIt[] = "; interop/torch_file.h opens it";
 inline constexpr char kUnpackFirst[] = "; unpack it first";
-/// The first match counts.
+/// The first row that matches gives the kind.
 inline constexpr FileKind kFileKinds[] = {
     {0, {"\x93NUMPY", 6}, "a .npy file", "; interop/npy.h opens it"},
     {0, {"GGUF", 4}, "a GGUF file", "; interop/gguf.h opens it"},
@@ -219,7 +222,7 @@ inline constexpr FileKind kFileKinds[] = {
     // The number that torch.save() writes first if it does not write a zip archive.
     {0,
      {"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14},
-     "a PyTorch file, of torch.save",
+     "a PyTorch file, written by torch.save",
      kTorchFileOpensIt},
     {4, {"ET12", 4}, "an ExecuTorch program", "; ExecuTorchModule runs it"},
     {4, {"TFL3", 4}, "a TensorFlow Lite model"},
@@ -254,7 +257,7 @@ inline FileKind zip_kind(std::string_view text) noexcept {
         static_cast<unsigned char>(text[26]) + (size_t{static_cast<unsigned char>(text[27])} << 8);
     name = text.substr(begin, size);
   }
-  // PyTorch's archives begin with one of these names, in a folder named like the file.
+  // The first entry of PyTorch's archives has one of these names, in a folder named like the file.
   const size_t slash = name.find('/');
   name = slash == name.npos ? std::string_view() : name.substr(slash + 1);
   bool is_torch = name.size() > 5 && name.substr(0, 5) == "data/" &&
@@ -267,12 +270,13 @@ inline FileKind zip_kind(std::string_view text) noexcept {
   return {0, {}, "a zip archive, as .npz files are"};
 }
 
-/// The kind of a file that begins with these bytes, its first kFileKindBytes or fewer. The kind's
-/// name is null if it is unknown.
+/// The kind of a file that begins with these bytes; bytes after the first kFileKindBytes are not
+/// read. The kind's name is null if the kind is unknown.
 inline FileKind file_kind(const void* bytes, size_t count) noexcept {
   const std::string_view text(static_cast<const char*>(bytes),
                               count < kFileKindBytes ? count : kFileKindBytes);
-  // The length of a JSON text of less than 2^32 bytes, and the text's start.
+  // The length of a JSON text, in 8 bytes of which the upper 4 are 0, and the text's first
+  // character.
   if (text.size() > 8 && text.substr(4, 5) == std::string_view("\0\0\0\0{", 5)) {
     return {0, {}, "a safetensors file", "; interop/safetensors.h opens it"};
   }
@@ -283,19 +287,19 @@ inline FileKind file_kind(const void* bytes, size_t count) noexcept {
     }
   }
   if (text.size() < 3) return {0, {}, nullptr};
-  // A protocol and an opcode, which is never 0.
+  // The pickle protocol's number, and an opcode, which is never 0.
   if (text[0] == '\x80' && text[1] >= 2 && text[1] <= 5 && text[2] != 0) {
-    return {0, {}, "a Python pickle", "; nothing of a file is run"};
+    return {0, {}, "a Python pickle", "; tenon runs no code of a file"};
   }
-  // The format's version, then the producer's name or the graph.
+  // The tag and value of ir_version, then the tag of producer_name or of graph.
   if (text[0] == 8 && text[1] >= 3 && text[1] < 32 && (text[2] == 0x12 || text[2] == 0x3a)) {
     return {0, {}, "an ONNX model", "; OnnxModule runs it"};
   }
   return {0, {}, nullptr};
 }
 
-/// Fails with the kind of a file that begins with these bytes; Ok if it is unknown. `expected`: "a
-/// .npy file".
+/// Fails with the kind of a file that begins with these bytes; Ok if the kind is unknown.
+/// `expected`: "a .npy file".
 inline Error fail_for_kind(const void* bytes, size_t count, const char* expected,
                            Error error = Error::InvalidArgument) noexcept {
   const FileKind kind = file_kind(bytes, count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// FileContent: a file's bytes that are already in memory, opened like a file.
+// FileContent: a file's content that is already in memory, for the functions that open files.
 #pragma once
 
 #include "tenon/exchange/blob.h"
@@ -8,17 +8,18 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The content of a file in memory: a contiguous Blob or tensor, of any dtype, in host memory.
-/// Objects opened from it keep its owner. A Blob without an owner is borrowed: the caller keeps the
-/// memory alive as long as those objects and their tensors exist.
+/// A file's content in memory: a contiguous Blob or tensor, of any dtype, in host memory. Objects
+/// that are opened from it keep the Blob's owner or the tensor's memory alive. If a Blob has no
+/// owner, the caller keeps the memory alive as long as those objects and their tensors exist.
 class FileContent {
  public:
   FileContent(Blob bytes) noexcept : bytes_(std::move(bytes)), is_blob_(true) {}
   FileContent(const Tensor& bytes) noexcept : tensor_(bytes) {}
   FileContent(const TensorPtr& bytes) noexcept : tensor_(bytes != nullptr ? *bytes : Tensor()) {}
 
-  /// Errors: InvalidState (undefined; a placeholder); InvalidArgument (not contiguous, or not host
-  /// memory); those of Blob::as_view().
+  /// Describes the content in `file`.
+  /// Errors: InvalidState (undefined; a placeholder); InvalidArgument (not contiguous, or not in
+  /// host memory); those of Blob::as_view().
   Error describe(FileBytes& file) const {
     Blob bytes;
     if (is_blob_) {
@@ -32,7 +33,7 @@ class FileContent {
     const size_t size = static_cast<size_t>(layout.numel) * elementSize(own_type(bytes.dtype));
     if (!bytes.device.is_host_accessible() || !layout.is_contiguous() ||
         (bytes.data == nullptr && size != 0)) {
-      return fail(Error::InvalidArgument, "the bytes are not contiguous memory of the host");
+      return fail(Error::InvalidArgument, "the bytes are not contiguous, or not in host memory");
     }
     file.data = static_cast<const unsigned char*>(bytes.data);
     file.size = size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensors over the bytes of an open file.
+// make_file_tensor: makes tensors over the bytes of an open file.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Makes a read-only tensor over bytes of a file, which it keeps, or, with `is_copied`, over a copy
-/// of them in the host's byte order. Row-major unless there are strides.
+/// Makes a read-only tensor over bytes of a file; the tensor keeps `file` alive. With `is_copied`,
+/// the tensor holds a copy of the bytes, with `is_swapped` in the opposite byte order. Row-major
+/// unless strides are given.
 inline Error make_file_tensor(const std::shared_ptr<const void>& file, const unsigned char* bytes,
                               size_t nbytes, ScalarType type, const Dims& sizes,
                               const Dims& strides, bool is_copied, bool is_swapped,
@@ -33,7 +34,7 @@ inline Error make_file_tensor(const std::shared_ptr<const void>& file, const uns
   return Error::Ok;
 }
 
-/// Puts a name before an error's message: tensor "a": ….
+/// Puts a kind and a name before an error's message: tensor "a": ….
 inline Error add_name(Error error, const char* what, std::string_view name) noexcept {
   if (error == Error::Ok) return error;
   return fail(error, what, " \"", ShownText(name).text, "\": ", last_error_message());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Writes files, to a path, to a tensor or to a function. An existing file is replaced as a whole,
-// or stays. Functions leave errors with fail(); the writer of a format adds its name and the path.
+// Writes files to a path, to a tensor or to a function. An existing file is replaced as a whole, or
+// stays unchanged. Functions report errors with fail(); the writer of a format puts its own name
+// and the path before the message.
 #pragma once
 
 #include <functional>
@@ -20,29 +21,29 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Called while a file is written or read, with the bytes done so far and the total: about every 8
-/// MiB, and at the end unless there are none. An exception that it throws ends the call with its
-/// error.
+/// Called while a file is written or read, with the number of bytes done so far and the total:
+/// about every 8 MiB, and at the end unless the total is 0. If it throws, the read or write ends
+/// with the exception's error.
 using ProgressFunction = std::function<void(uint64_t done, uint64_t total)>;
 
-/// Receives the next bytes of a file that is written, at most a MiB: for a socket, a compressor. An
-/// Error that it returns ends the call, and so does an exception.
+/// Receives the next bytes of a file that is written, at most 1 MiB, for example to send them over
+/// a socket. If it returns an Error or throws, the write ends with that error.
 using WriteFunction = std::function<Error(const void* bytes, size_t count)>;
 
-/// How a writer treats an existing file. Symbolic links stay, and the file that they refer to is
-/// written.
+/// How a writer treats an existing file. If the path is a symbolic link, the link stays, and the
+/// file that it refers to is written.
 enum class FileWrite : uint8_t {
-  /// Writes a new file, and puts it in the old one's place once it is complete: a write that fails
-  /// leaves the old one, and readers that have it open or mapped keep it. Owner, group, permissions
-  /// and on Linux the access control list are kept if the system lets this process set them; if it
-  /// refuses the group or the list, the group and others get only rights that both had. Other names
-  /// of the file (hard links keep the old content) and other extended attributes are lost. The
-  /// folder has to be writable.
+  /// Writes a new file, and renames it over the old file once it is complete. If a write fails, the
+  /// old file stays; readers that have the old file open or mapped keep its content. The new file
+  /// gets the old file's owner, group, permissions and, on Linux, access control list, if the
+  /// system lets this process set them; if the system refuses the group or the list, the file's
+  /// group and others get only rights that both had. Hard links to the old file keep the old
+  /// content; other extended attributes are lost. The folder has to be writable.
   Replace,
-  /// Empties the file and writes into it: it keeps its identity, owner, names and attributes, and
-  /// the folder need not be writable. A write that fails leaves a partial file. Processes that have
-  /// the file mapped may be ended by SIGBUS, also by tensors over the mapping in this process:
-  /// clone those first.
+  /// Empties the file and writes into it: the file keeps its inode, owner, hard links and
+  /// attributes, and the folder need not be writable. A write that fails leaves a partial file.
+  /// SIGBUS may end a process that has the file mapped, this process too: clone tensors over the
+  /// mapping first.
   InPlace,
 };
 
@@ -51,7 +52,7 @@ namespace detail {
 /// Reports progress to a function.
 class Progress {
  public:
-  /// The least number of bytes between two calls of it.
+  /// At least this many bytes are between two calls of the function.
   static constexpr size_t kPart = size_t{8} << 20;
 
   Progress() noexcept = default;
@@ -75,7 +76,7 @@ class Progress {
   uint64_t total_ = 0;
 };
 
-/// The destination of a writer of files: a path; the end of a tensor of bytes, which grows; or a
+/// Where a file is written to: a path; a tensor of bytes, to whose end the file is appended; or a
 /// function.
 /// Ownership: borrows the path's characters; shares the tensor; keeps a copy of the function.
 class FileTarget {
@@ -96,11 +97,11 @@ class FileTarget {
   Error check() const noexcept {
     if (kind_ == Kind::Path) return path_.check();
     if (kind_ == Kind::Function && !function_) {
-      return fail(Error::InvalidArgument, "the function that takes the bytes is empty");
+      return fail(Error::InvalidArgument, "the function that receives the bytes is empty");
     }
     return Error::Ok;
   }
-  /// Puts the path, if it is one, before an error's message.
+  /// Puts the path, if the target is a path, before an error's message.
   Error add_context(Error error) const noexcept {
     return kind_ == Kind::Path ? path_.add_context(error) : error;
   }
@@ -115,11 +116,12 @@ class FileTarget {
   Kind kind_ = Kind::Path;
 };
 
-/// A file being written. Without a successful commit() its destructor leaves everything unchanged,
-/// except files written in place: those of FileWrite::InPlace, devices, pipes, the missing target
-/// of a link, files without a name, and files on systems without POSIX. Bytes given to a function
-/// cannot be taken back; a tensor gets its old size back.
-/// Errors: AccessFailed, OutOfMemory; those of resize_tensor(); the function's.
+/// A file being written. If commit() did not succeed, the destructor removes the new file, and the
+/// old file stays; a tensor gets its old size back. Files written in place stay as they are: those
+/// of FileWrite::InPlace, devices, pipes, the missing target of a link, files without a name, and
+/// files on systems without POSIX. Bytes passed to a function cannot be taken back.
+/// Errors: AccessFailed; OutOfMemory; those of resize_tensor(); the error that the function
+/// returns.
 class OutputFile {
  public:
   OutputFile() noexcept = default;
@@ -164,8 +166,8 @@ class OutputFile {
 
   // For formats that seek back, such as zip archives. Offsets count from the file's start.
 
-  /// Whether seek() works: not in a pipe. For a function put() keeps the bytes until flush(), and
-  /// seek() works within those.
+  /// Whether seek() works: not in a pipe. If the target is a function, put() keeps the bytes until
+  /// flush(), and seek() works within the kept bytes.
   bool can_seek() noexcept {
     return to_.kind_ != Kind::Path || std::fseek(file_, 0, SEEK_CUR) == 0;
   }
@@ -187,12 +189,13 @@ class OutputFile {
       return code == 0 ? Error::Ok : file_error("cannot write", errno);
     }
     if (offset < flushed_ || offset > end_) {
-      return fail(Error::Internal, "byte ", offset, " of a file is given away already");
+      return fail(Error::Internal, "byte ", offset,
+                  " of the file has already been passed to the function");
     }
     at_ = offset;
     return Error::Ok;
   }
-  /// Writes at the position of seek(), and moves it.
+  /// Writes at the current position, and advances the position.
   Error put(const void* bytes, size_t count) noexcept {
     if (to_.kind_ == Kind::Path) {
       errno = 0;
@@ -221,7 +224,7 @@ class OutputFile {
     at_ += count;
     return Error::Ok;
   }
-  /// Passes the function what was put since the last time.
+  /// Passes the function the bytes that were put since the last flush().
   Error flush() noexcept {
     if (pending_.empty()) return Error::Ok;
     const std::vector<char> bytes = std::move(pending_);
@@ -235,10 +238,10 @@ class OutputFile {
       }
       return Error::Ok;
     });
-    return add_context_if("the function that takes the bytes", error);
+    return add_context_if("the function that receives the bytes", error);
   }
 
-  /// Puts the file at its path. `durable`: also waits until it is on the disk.
+  /// Puts the file at its path. With `durable`, also waits until the file is on the disk.
   Error commit(bool durable) noexcept {
     if (to_.kind_ == Kind::Path) return commit_file(durable);
     if (to_.kind_ == Kind::Function) return flush();
@@ -257,7 +260,7 @@ class OutputFile {
     struct stat old;
     struct stat link;
     const bool exists = ::stat(path, &old) == 0;
-    // An error such as a name that is too long is found before anything is written, not at the
+    // Reports an error such as a name that is too long before anything is written, not at the
     // rename.
     if (!exists && errno != ENOENT) return file_error("cannot open", errno);
     const bool is_new = !exists && ::lstat(path, &link) != 0;
@@ -265,7 +268,7 @@ class OutputFile {
     const bool is_replaced = how == FileWrite::Replace && exists && S_ISREG(old.st_mode);
     real_ = is_replaced ? ::realpath(path, nullptr) : nullptr;
     if (is_replaced && real_ == nullptr && errno == ENOMEM) {
-      return file_error("cannot write", ENOMEM);  // in-place writing could leave a partial file
+      return file_error("cannot write", ENOMEM);  // writing in place could leave a partial file
     }
     if (real_ != nullptr) target_ = real_;
     if ((is_new && how == FileWrite::Replace) || real_ != nullptr) {
@@ -297,7 +300,7 @@ class OutputFile {
     return Error::Ok;
   }
 
-  /// The tensor must be 1-d of bytes, contiguous, in host memory.
+  /// The tensor must be a contiguous 1-d tensor of Byte in host memory.
   Error open_tensor() noexcept {
     const TensorArg tensor(to_.tensor_);
     TENON_TRY(check_defined(tensor, "the tensor to write to"));
@@ -307,7 +310,7 @@ class OutputFile {
       return fail(Error::InvalidArgument, "the tensor to write to is ", bytes.type, " of sizes ",
                   bytes.layout.sizes(), " on ", bytes.device,
                   bytes.opaque ? ", which only its backend reaches" : "",
-                  "; expected a row of Byte on cpu, such as empty({0}, ScalarType::Byte, "
+                  "; expected a 1-d tensor of Byte on cpu, such as empty({0}, ScalarType::Byte, "
                   "TensorShapeDynamism::DYNAMIC_UNBOUND)");
     }
     TENON_TRY(check_writable(bytes));
@@ -322,19 +325,19 @@ class OutputFile {
   }
   Error check_tensor() const noexcept {
     if (holds_what_was_written()) return Error::Ok;
-    // By on_progress or a backend's code.
+    // on_progress or a backend's code resized it.
     return fail(Error::InvalidState, "the tensor was resized while it was written");
   }
   Error resize(int64_t size) noexcept {
     return detail::resize(TensorArg(to_.tensor_), ArrayRef<int64_t>(&size, 1));
   }
 
-  /// How much is written at once: on ext4 a write of 16 MiB takes three times the processor time of
-  /// 16 writes of a MiB.
+  /// The most bytes per write(): on ext4 one write of 16 MiB takes three times the processor time
+  /// of 16 writes of 1 MiB.
   static constexpr size_t kPart = size_t{1} << 20;
 
   const char* in_place_hint() const noexcept {
-    return real_ != nullptr ? "; FileWrite::InPlace writes into the file that is there" : "";
+    return real_ != nullptr ? "; FileWrite::InPlace writes into the existing file" : "";
   }
 
 #if TENON_HAS_POSIX_FILES
@@ -346,7 +349,7 @@ class OutputFile {
     aside_ = static_cast<char*>(std::malloc(folder + kNameRoom));
     if (aside_ == nullptr) return file_error("cannot write", ENOMEM);
     std::memcpy(aside_, target_, folder);
-    // Until the file has the old one's permissions, only this user may open it.
+    // Only this user may open the new file until it gets the old file's permissions.
     const mode_t mode = old != nullptr ? 0600 : 0666;
     int descriptor = -1;
     // Another thread may have taken the name, or a process that died may have left it.
@@ -367,8 +370,9 @@ class OutputFile {
     ::close(descriptor);
     return file_error("cannot write", code);
   }
-  /// Gives the new file the old one's owner, group, access control list and permissions. If the
-  /// system refuses the group or the list, the group and others get only rights that both had.
+  /// Gives the new file the old file's owner, group, access control list and permissions. If the
+  /// system refuses the group or the list, the new file's group and others get only rights that
+  /// both had.
   void pass_on(const struct stat& old, int to) noexcept {
     constexpr uid_t kSameOwner = static_cast<uid_t>(-1);
     bool keeps_group =
@@ -390,7 +394,7 @@ class OutputFile {
     }
     static_cast<void>(::fchmod(to, mode));
   }
-  /// Writes the new name to the disk. The file is complete either way, so failures are ignored.
+  /// Makes the rename durable. Failures are ignored: the file is complete either way.
   void sync_folder() noexcept {
     char* const slash = std::strrchr(aside_, '/');
     if (slash != nullptr) slash[1] = '\0';
@@ -402,18 +406,18 @@ class OutputFile {
 #endif
 
   FileTarget to_ = "";
-  // For a tensor or a function.
+  // Used if the target is a tensor or a function.
   int64_t start_ = 0;          // the tensor's size before
   uint64_t at_ = 0;            // the position of put()
   uint64_t end_ = 0;           // how many bytes there are
-  uint64_t flushed_ = 0;       // how many of them the function has
-  std::vector<char> pending_;  // the others
+  uint64_t flushed_ = 0;       // how many of them the function has received
+  std::vector<char> pending_;  // the bytes that it has not received
 
-  // For a path.
+  // Used if the target is a path.
   const char* target_ = nullptr;
   char* real_ = nullptr;   // the target, if the path is a link to it
   char* aside_ = nullptr;  // the path of the file that is renamed at the end
-  bool is_aside_ = false;  // whether there is such a file
+  bool is_aside_ = false;  // whether that file exists
   std::FILE* file_ = nullptr;
 };
 
@@ -423,7 +427,7 @@ struct FileBlock {
   size_t size;
 };
 
-/// Writes a file of these blocks, as an OutputFile.
+/// Writes a file that consists of these blocks.
 inline Error write_file(const FileTarget& to, ArrayRef<FileBlock> blocks,
                         FileWrite how = FileWrite::Replace) noexcept {
   OutputFile file;

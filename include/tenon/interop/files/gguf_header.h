@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The header of a GGUF file: ggml's types, the metadata, the descriptions of the tensors, and a
-// reader for untrusted files.
+// Reads the header of a GGUF file, which may be untrusted: the metadata and the descriptions of the
+// tensors. With tables of ggml's types.
 //
-// A file is "GGUF", its version, the number of tensors and of metadata keys, the metadata, the
-// tensors' names, sizes, types and offsets, and the elements of all tensors, each at a multiple of
-// general.alignment. A text is its length in 8 bytes and its characters. All numbers are
-// little-endian. Source: ggml's gguf.md and gguf.cpp; GGUFReader of Python's gguf.
+// A file consists of "GGUF", the format's version, the number of tensors, the number of metadata
+// keys, the metadata, the tensors' names, sizes, types and offsets, and the tensors' elements. The
+// elements of each tensor begin at a multiple of general.alignment. A text is stored as its length
+// in 8 bytes and its characters. All numbers are little-endian. Source: ggml's gguf.md and
+// gguf.cpp; GGUFReader of Python's gguf.
 #pragma once
 
 #include <algorithm>
@@ -25,18 +26,18 @@ TENON_BEGIN_NAMESPACE
 /// Threads: as a plain value.
 struct GgufInfo {
   std::string name;        ///< of the tensor
-  std::string dtype;       ///< ggml's name for the type, "F32", "Q4_K"; "type 99" if not known
-  uint32_t ggml_type = 0;  ///< ggml's number for it
-  /// Undefined for blocks of packed numbers, whose bytes get() returns, and for unknown types.
+  std::string dtype;       ///< ggml's name for the type, "F32", "Q4_K"; "type 99" if unknown
+  uint32_t ggml_type = 0;  ///< ggml's number of the type
+  /// Undefined for unknown types, and for types of packed blocks: get() returns the blocks as Byte.
   ScalarType type = ScalarType::Undefined;
-  /// In elements. The file has the fastest dimension first, {columns, rows}, as ggml's `ne`; here
-  /// it is last, {rows, columns}, as in NumPy and in GGUFReader's arrays.
+  /// In elements, row-major: {rows, columns}, as in NumPy and in GGUFReader's arrays. The file has
+  /// the fastest dimension first, {columns, rows}, like ggml's `ne`.
   Dims sizes;
-  uint32_t block_size = 0;    ///< elements that are packed together; 1 for numbers; 0: not known
-  uint32_t block_nbytes = 0;  ///< of such a block
-  uint64_t offset = 0;        ///< of its first byte in its file
+  uint32_t block_size = 0;    ///< elements per packed block; 1 for numbers; 0 if unknown
+  uint32_t block_nbytes = 0;  ///< bytes per block; 0 if unknown
+  uint64_t offset = 0;        ///< byte offset in its file
   uint64_t nbytes = 0;        ///< in the file
-  size_t file = 0;            ///< which of the parts it is in, 0 if there is one
+  size_t file = 0;            ///< index of the part that holds it; 0 if there is one file
   /// Whether get() has to copy: the address is not a multiple of the element size, or the numbers
   /// are not in the host's byte order.
   bool is_copied = false;
@@ -45,12 +46,12 @@ struct GgufInfo {
 /// A key of a GGUF file's metadata, and the place of its value.
 /// Threads: as a plain value.
 struct GgufEntry {
-  std::string key;         ///< such as "general.architecture"
-  const char* dtype = "";  ///< the format's name, "UINT32", "STRING"; that of an array's elements
+  std::string key;                          ///< such as "general.architecture"
+  const char* dtype = "";                   ///< "UINT32", "STRING"; of an array, its elements' type
   ScalarType type = ScalarType::Undefined;  ///< Undefined for texts
   bool is_array = false;                    ///< whether the value is an array
-  uint64_t count = 1;                       ///< an array's elements
-  uint64_t offset = 0;                      ///< of the value, or the first element, in the file
+  uint64_t count = 1;                       ///< how many elements an array has
+  uint64_t offset = 0;  ///< byte offset in the file: of the value, or of an array's first element
 };
 
 namespace detail {
@@ -101,7 +102,7 @@ inline constexpr GgmlType kGgmlTypes[] = {
     {41, "Q1_0", own::ScalarType::Undefined, 128, 18},
 };
 
-/// The types of metadata, by their numbers.
+/// The types of metadata values; a row's index is the type's number in the file.
 struct GgufValueType {
   const char* name;
   own::ScalarType type;  // Undefined for texts and arrays
@@ -119,19 +120,20 @@ inline constexpr uint64_t kGgufArray = 9;
 
 inline constexpr char kMaybeCut[] = "; the file may have been cut: fetch it again";
 
-/// The sizes of a tensor's bytes: each row is a number of whole blocks. For known types.
+/// Computes a tensor's sizes in bytes: the last size becomes the bytes of a row, which must be
+/// whole blocks. Precondition: the type is known.
 inline Error make_ggml_byte_sizes(const GgufInfo& info, Dims& sizes) noexcept {
   sizes = info.sizes;
   TENON_TRY(check_dims("the sizes", sizes));
   const int64_t row = sizes.empty() ? 1 : sizes.back();
   if (row % info.block_size != 0) {
     return fail(Error::InvalidArgument, "a row of ", row, " elements is not a multiple of ",
-                info.dtype.c_str(), "'s block of ", info.block_size);
+                info.dtype.c_str(), "'s block of ", info.block_size, " elements");
   }
   const int64_t blocks = row / info.block_size;
   if (blocks > INT64_MAX / info.block_nbytes) {
     return fail(Error::InvalidArgument, "sizes ", info.sizes, " of ", info.dtype.c_str(),
-                " are more bytes than 64 bits count");
+                " need more than 2^63 - 1 bytes");
   }
   if (sizes.empty()) sizes.push_back(1);
   sizes[sizes.size() - 1] = blocks * info.block_nbytes;
@@ -145,7 +147,7 @@ struct GgufHeader {
   NameIndex keys;                   // of the metadata
 };
 
-/// Reads numbers and texts in order, and never beyond the file.
+/// Reads numbers and texts in order; fails instead of reading beyond the file.
 class GgufReader {
  public:
   GgufReader(const unsigned char* bytes, size_t size, uint64_t at = 0) noexcept
@@ -172,7 +174,7 @@ class GgufReader {
     at_ += 8 + size;
     return Error::Ok;
   }
-  /// Fails if `count` items of at least `width` bytes cannot follow.
+  /// Fails if the bytes left cannot hold `count` items of at least `width` bytes.
   Error check_count(uint64_t count, uint64_t width, const char* what) const noexcept {
     if (count <= left() / width) return Error::Ok;
     return fail(Error::InvalidArgument, count, what, " cannot be in the ", left(),
@@ -205,8 +207,7 @@ class GgufReader {
   uint64_t at_;
 };
 
-/// Puts the name of the item that was read, and its position, before an error's message: key "a"
-/// (byte 24): ….
+/// Puts an item's kind, name and position before an error's message: key "a" (byte 24): ….
 inline Error add_gguf_context(Error error, const char* what, std::string_view name,
                               uint64_t at) noexcept {
   if (error == Error::Ok) return error;
@@ -223,11 +224,12 @@ inline Error read_gguf_value(GgufReader& reader, GgufEntry& entry) noexcept {
     TENON_TRY(reader.read(4, type));
     TENON_TRY(reader.read(8, entry.count));
     if (type == kGgufArray) {
-      return fail(Error::NotSupported, "an array of arrays, which llama.cpp does not read either");
+      return fail(Error::NotSupported,
+                  "it is an array of arrays, which llama.cpp does not read either");
     }
   }
   if (type >= std::size(kGgufValueTypes)) {
-    return fail(Error::InvalidArgument, "a value of type ", type,
+    return fail(Error::InvalidArgument, "it has type ", type,
                 ", which the format does not have; expected 0 to 12");
   }
   entry.dtype = kGgufValueTypes[type].name;
@@ -243,8 +245,8 @@ inline Error read_gguf_value(GgufReader& reader, GgufEntry& entry) noexcept {
   return Error::Ok;
 }
 
-/// Reads a tensor's sizes, type and offset. Until place_gguf_tensor() the offset counts from the
-/// data.
+/// Reads a tensor's sizes, type and offset. The offset counts from the start of the data until
+/// place_gguf_tensor() changes it.
 inline Error read_gguf_info(GgufReader& reader, GgufInfo& info) {
   uint64_t rank = 0;
   TENON_TRY(reader.read(4, rank));
@@ -259,7 +261,8 @@ inline Error read_gguf_info(GgufReader& reader, GgufInfo& info) {
     uint64_t size = 0;
     TENON_TRY(reader.read(8, size));
     if (size > INT64_MAX) {
-      return fail(Error::InvalidArgument, "a size of ", size, " (byte ", reader.at() - 8, ")");
+      return fail(Error::InvalidArgument, "size ", size, " does not fit 63 bits (byte ",
+                  reader.at() - 8, ")");
     }
     info.sizes[d] = static_cast<int64_t>(size);
   }
@@ -284,12 +287,12 @@ inline Error read_gguf_info(GgufReader& reader, GgufInfo& info) {
   return Error::Ok;
 }
 
-/// Makes a tensor's offset count from the file's start; the data begins at `data`.
+/// Changes a tensor's offset to count from the file's start; the data begins at byte `data`.
 inline Error place_gguf_tensor(GgufInfo& info, const unsigned char* bytes, uint64_t size,
                                uint64_t data) noexcept {
   if (data > size || info.offset > size - data || info.nbytes > size - data - info.offset) {
-    return fail(Error::InvalidArgument, "its ", info.nbytes, " bytes from ", info.offset,
-                " of the data, which is at byte ", data, ", go beyond the file's end at ", size,
+    return fail(Error::InvalidArgument, "its ", info.nbytes, " bytes from offset ", info.offset,
+                " of the data, which begins at byte ", data, ", go beyond the file's end at ", size,
                 kMaybeCut);
   }
   info.offset += data;
@@ -300,7 +303,7 @@ inline Error place_gguf_tensor(GgufInfo& info, const unsigned char* bytes, uint6
   return Error::Ok;
 }
 
-/// Fails if bytes belong to two tensors. Gaps are allowed, since general.alignment makes them.
+/// Fails if two tensors share bytes. Gaps are allowed: alignment needs them.
 inline Error check_gguf_overlaps(const std::vector<GgufInfo>& infos) {
   std::vector<const GgufInfo*> by_offset;
   for (const GgufInfo& info : infos) {
@@ -319,7 +322,7 @@ inline Error check_gguf_overlaps(const std::vector<GgufInfo>& infos) {
   return Error::Ok;
 }
 
-/// general.alignment, or its default.
+/// Reads general.alignment; its default if the key is missing.
 inline Error read_gguf_alignment(const unsigned char* bytes, size_t size, const GgufHeader& header,
                                  uint64_t& alignment) noexcept {
   constexpr const char* kKey = "general.alignment";
@@ -338,7 +341,7 @@ inline Error read_gguf_alignment(const unsigned char* bytes, size_t size, const 
               ", expected a power of two");
 }
 
-/// Reads the fields before the metadata: the number of tensors and of keys.
+/// Reads the fields before the metadata: the version, the number of tensors and the number of keys.
 inline Error read_gguf_counts(GgufReader& reader, const unsigned char* bytes, size_t size,
                               uint64_t& tensors, uint64_t& keys) noexcept {
   const size_t known = size < kFileKindBytes ? size : kFileKindBytes;
@@ -365,12 +368,13 @@ inline Error read_gguf_counts(GgufReader& reader, const unsigned char* bytes, si
   }
   TENON_TRY(reader.read(8, tensors));
   TENON_TRY(reader.read(8, keys));
-  // The fewest bytes of an item: an empty name or text is only its length, 8 bytes.
+  // Each count is checked against the smallest possible item: an empty text takes 8 bytes, its
+  // length.
   TENON_TRY(reader.check_count(keys, 8 + 4 + 1, " keys (byte 16)"));
   return reader.check_count(tensors, 8 + 4 + 4 + 8, " tensors (byte 8)");
 }
 
-/// Reads the header of a file of these bytes.
+/// Reads the header of a file in memory.
 /// Errors: InvalidArgument, with the key or tensor and the byte; NotSupported (another version, a
 /// big-endian file, an array of arrays); OutOfMemory.
 inline Error read_gguf_header(const unsigned char* bytes, size_t size, GgufHeader& header) {

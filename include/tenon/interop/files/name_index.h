@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// NameIndex: the tensors, keys and columns of a file, by name.
+// NameIndex: finds the tensors, keys and columns of a file by name.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Indices of named things, sorted by name; those of one name are in order. Keeps views of the
-/// names.
+/// Names with their indices, sorted by name; entries of one name are in the order of their indices.
+/// Stores views of the names: the caller keeps their characters.
 class NameIndex {
  public:
   using Name = std::pair<std::string_view, size_t>;
@@ -29,7 +29,8 @@ class NameIndex {
     }
     return Error::Ok;
   }
-  /// All entries of that name. O(log n), even if a hostile file has very many of one name.
+  /// All entries of that name. O(log n), even if a hostile file gives very many entries the same
+  /// name.
   ArrayRef<Name> find(std::string_view name) const noexcept {
     const auto first = std::lower_bound(names_.begin(), names_.end(), Name(name, 0));
     const auto last = std::upper_bound(first, names_.end(), Name(name, SIZE_MAX));
@@ -40,7 +41,7 @@ class NameIndex {
   Error find(const char* what, std::string_view name, size_t& i) const noexcept {
     const ArrayRef<Name> found = find(name);
     if (found.size() > 1) {
-      return fail(fail_several(what, found.data()), last_error_message(), "; ask by number");
+      return fail(fail_several(what, found.data()), last_error_message(), "; ask by index");
     }
     if (found.empty()) {
       return fail(Error::NotFound, "there is no ", what, " \"", ShownText(name).text,

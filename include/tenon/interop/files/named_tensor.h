@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// NamedTensor, an argument of the writers of files with several tensors; and a tensor's elements in
-// file order.
+// NamedTensor: an argument of functions that write several tensors to a file. HostBytes: a tensor's
+// elements in the order of the file.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,9 @@
 TENON_BEGIN_NAMESPACE
 
 /// A tensor and its name in a file: {"weight", w}.
-/// Ownership: another handle to the tensor, which keeps its memory.
+/// Ownership: holds a handle to the tensor, which keeps the tensor's memory alive.
 /// Threads: as a plain value.
 struct NamedTensor {
-  /// A name, and a Tensor or TensorPtr.
   NamedTensor(std::string name_in_file, const detail::ListedTensor& t)
       : name(std::move(name_in_file)), tensor(t.tensor) {}
   std::string name;  ///< in the file
@@ -27,7 +26,7 @@ struct NamedTensor {
 
 namespace detail {
 
-/// Whether a text is UTF-8, as the formats require of names.
+/// Whether a text is UTF-8, which the formats require for names.
 inline bool is_utf8(std::string_view text) noexcept {
   for (size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i++]);
@@ -44,7 +43,7 @@ inline bool is_utf8(std::string_view text) noexcept {
   return true;
 }
 
-/// Checks that names are UTF-8, and that none occurs twice.
+/// Checks that the names are UTF-8, and that no name occurs twice.
 inline Error check_names(const std::vector<NamedTensor>& tensors) {
   std::vector<std::string_view> names;
   for (const NamedTensor& tensor : tensors) {
@@ -60,15 +59,15 @@ inline Error check_names(const std::vector<NamedTensor>& tensors) {
   return fail(Error::InvalidArgument, "two tensors are named \"", ShownText(*twice).text, "\"");
 }
 
-/// A tensor's elements in row-major order in host memory: the tensor's own, or those of `copy`.
+/// A tensor's elements in row-major order in host memory: the tensor's own memory, or `copy`'s.
 struct HostBytes {
-  MemoryHold hold;  // on_progress may try to resize the tensor, a backend's code to drop it
+  MemoryHold hold;  // else on_progress could resize the tensor, or a backend's code drop it
   const void* data = nullptr;
   size_t nbytes = 0;
   NewTensor copy;
 };
 
-/// Copies the elements of a location, which may be in a backend's memory.
+/// Copies elements to the host; they may be in a backend's memory.
 inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
                           HostBytes& out) noexcept {
   TENON_TRY(make_owned_row_major(there.view.sizes, CreateOptions(from.type, from.dynamism), false,
@@ -80,7 +79,8 @@ inline Error copy_to_host(const TensorFields& from, const MemoryLocation& there,
   return Error::Ok;
 }
 
-/// Finds the elements; with `copies` always makes a copy.
+/// Finds a tensor's elements: in place if they are row-major in host memory, else in a copy. With
+/// `copies`, always makes a copy.
 /// Errors: InvalidState (undefined; deallocated; a placeholder); NotSupported (memory that no
 /// backend can read); OutOfMemory.
 inline Error find_host_bytes(const TensorArg& tensor, HostBytes& out,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The dtypes of NumPy's .npy files, in all their spellings, and tenon's types for them.
+// The spellings of dtypes in NumPy's .npy files, and tenon's types for them.
 #pragma once
 
 #include <charconv>
@@ -13,7 +13,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The most bytes in an element, as in NumPy.
+/// NumPy's limit of an element's size, in bytes.
 inline constexpr uint64_t kNpyMaxItem = INT32_MAX;
 
 /// The dtypes that both NumPy and tenon have, as NumPy writes them after the byte-order sign: a
@@ -32,7 +32,7 @@ inline constexpr NpyType kNpyTypes[] = {
     {"c8", ScalarType::ComplexFloat}, {"c16", ScalarType::ComplexDouble},
 };
 
-/// Other spellings that numpy.dtype() accepts: names, without a byte-order sign, and letters.
+/// Other spellings that numpy.dtype() accepts: names, which have no byte-order sign, and letters.
 inline constexpr NpyType kNpyNames[] = {{"bool", ScalarType::Bool},
                                         {"bool_", ScalarType::Bool},
                                         {"int8", ScalarType::Char},
@@ -93,8 +93,8 @@ inline constexpr NpyType kNpyLetters[] = {{"?", ScalarType::Bool},
 
 /// A dtype that is a single code or name.
 struct NpyCode {
-  ScalarType type = ScalarType::Undefined;  // if tenon has it
-  uint64_t item_size = 0;                   // in bytes; 0 for unknown
+  ScalarType type = ScalarType::Undefined;  // Undefined if tenon lacks the dtype
+  uint64_t item_size = 0;                   // in bytes; 0 if unknown
   bool other_order = false;                 // whether its byte-order sign differs from the host's
 };
 

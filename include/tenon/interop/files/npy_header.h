@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The header of NumPy's .npy format: a parser for untrusted files, and a writer that gives NumPy's
-// bytes.
+// The header of NumPy's .npy format: a parser for untrusted files, and a function that formats a
+// header as NumPy does, byte for byte.
 //
-// A file is a magic, a version, the length of a text, the text and the elements. The text is a
-// Python dict, padded with spaces: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+// A file consists of a magic, a version, the length of a text, the text and the elements. The text
+// is a Python dict, padded with spaces: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3),
+// }.
 // Source: numpy/lib/format.py, NEP 1.
 #pragma once
 
@@ -23,11 +24,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The most bytes before the text; version 1.0 has 10.
+/// The most bytes that may precede the text; in version 1.0 there are 10.
 inline constexpr size_t kNpyPreamble = 12;
-/// The longest text that is read. A plain dtype with 64 sizes needs 2 kB; the rest may be padding.
+/// The longest text that is read. A plain dtype with 64 sizes takes 2 kB; the rest can be padding.
 inline constexpr size_t kNpyMaxText = size_t{1} << 20;
-/// The buffer for format_npy_header().
+/// The size of the buffer for format_npy_header(), in bytes.
 inline constexpr size_t kNpyHeaderRoom = 2048;
 
 /// The position of a header's text in its file.
@@ -39,19 +40,19 @@ struct NpyRange {
 
 struct NpyHeader {
   ScalarType type = ScalarType::Undefined;
-  uint64_t per_item = 1;  // elements of `type` in an element of the file
+  uint64_t per_item = 1;  // how many elements of `type` one element of the file has
   bool swapped = false;   // multi-byte numbers are not in the host's byte order
   bool fortran_order = false;
   Dims sizes;
 };
 
-/// Whether the first bytes of a file, however few, can be those of a .npy file.
+/// Whether a file that begins with these bytes can be a .npy file; `count` may be less than 6.
 inline bool begins_as_npy(const unsigned char* bytes, size_t count) noexcept {
   return count == 0 || std::memcmp(bytes, "\x93NUMPY", count < 6 ? count : 6) == 0;
 }
 
-/// Finds the header's text. `bytes` are the first `count` of a file's `total` bytes: at least
-/// min(total, kNpyPreamble).
+/// Finds the header's text. `bytes`: the first `count` of the file's `total` bytes; `count` is at
+/// least min(total, kNpyPreamble).
 inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64_t total,
                                 NpyRange& text) noexcept {
   if (!begins_as_npy(bytes, count)) {
@@ -76,19 +77,19 @@ inline Error parse_npy_preamble(const unsigned char* bytes, size_t count, uint64
                 total - text.begin, " bytes follow");
   }
   if (text.size > kNpyMaxText) {
-    return fail(Error::NotSupported, "a header of ", text.size, " bytes; expected at most ",
+    return fail(Error::NotSupported, "the header has ", text.size, " bytes; expected at most ",
                 kNpyMaxText);
   }
   return Error::Ok;
 }
 
-/// Reads the dict. With a type, elements of any other dtype are read as bytes.
+/// Reads the dict. If a type is given, elements of other dtypes are read as bytes of that type.
 class NpyParser {
  public:
   explicit NpyParser(std::string_view text, ScalarType requested = ScalarType::Undefined) noexcept
       : rest_(text), requested_(requested) {}
 
-  /// With `descr` any dtype is accepted, and stored there as the file has it; the type stays
+  /// With `descr`, any dtype is accepted: its text in the file is stored there, and the type stays
   /// Undefined.
   Error parse(NpyHeader& header, std::string_view* descr = nullptr) noexcept {
     constexpr const char* kKeys[] = {"descr", "fortran_order", "shape"};
@@ -158,8 +159,8 @@ class NpyParser {
     return Error::Ok;
   }
 
-  /// Skips a text, or brackets and their content. `value` is the content, for a text without
-  /// quotes.
+  /// Skips a text, or brackets and their content. Sets `value` to what was skipped; for a text,
+  /// without its quotes.
   Error skip_value(std::string_view& value) noexcept {
     const char first = next();
     const char* const begin = rest_.data();
@@ -181,9 +182,10 @@ class NpyParser {
     return Error::Ok;
   }
 
-  /// Reads the list of a structured dtype's fields, each (name, dtype) or (name, dtype, sizes).
+  /// Reads the fields of a structured dtype: a list of (name, dtype) or (name, dtype, sizes).
   Error parse_fields(uint64_t& item_size, int depth) noexcept {
-    if (depth == 16) return fail(Error::NotSupported, "a dtype of more than 16 levels of fields");
+    if (depth == 16)
+      return fail(Error::NotSupported, "the dtype has more than 16 levels of fields");
     accept("[");
     while (!accept("]")) {
       std::string_view word;
@@ -214,12 +216,14 @@ class NpyParser {
       if (!accept(",") && next() != ']') return expected("',' or ']'");
       item_size += size;
       if (item_size > kNpyMaxItem) {
-        return fail(Error::NotSupported, "a structured dtype of more than ", kNpyMaxItem, " bytes");
+        return fail(Error::NotSupported, "the structured dtype has more than ", kNpyMaxItem,
+                    " bytes");
       }
     }
-    return item_size != 0 ? Error::Ok : fail(Error::NotSupported, "a structured dtype of 0 bytes");
+    return item_size != 0 ? Error::Ok
+                          : fail(Error::NotSupported, "the structured dtype has 0 bytes");
   }
-  /// Returns kNpyMaxItem + 1 if the product is larger.
+  /// Multiplies; kNpyMaxItem + 1 if the product is larger than kNpyMaxItem.
   static uint64_t times(uint64_t size, uint64_t n) noexcept {
     if (size == 0 || n == 0) return 0;
     return n > kNpyMaxItem / size ? kNpyMaxItem + 1 : size * n;
@@ -242,7 +246,7 @@ class NpyParser {
         return fail(Error::InvalidArgument, "the size ", ShownText(rest_.substr(0, digits)).text,
                     " of the shape overflows 64 bits");
       }
-      if (size < 0 || (size > 0 && *begin == '0')) {  // as in Python
+      if (size < 0 || (size > 0 && *begin == '0')) {  // Python has no sign or leading zero here
         return expected("a size, an integer of 0 or more,");
       }
       rest_.remove_prefix(digits);
@@ -254,7 +258,8 @@ class NpyParser {
     return check_dims("the shape", sizes);
   }
 
-  /// Reads a text. Names are skipped, so they may have escapes.
+  /// Reads a text. A name is not used, so it may contain escapes; in any other text an escape is an
+  /// error.
   Error parse_string(const char* what, std::string_view& string, bool is_name = false) noexcept {
     const char quote = next();
     if (quote != '\'' && quote != '"') return expected(what);
@@ -284,7 +289,7 @@ class NpyParser {
     return fail(Error::InvalidArgument, "expected ", what, " in the header, found '",
                 ShownText(rest_).text, "'");
   }
-  /// The likely type of a dtype's bytes; null if unknown.
+  /// The name of the type that a dtype's bytes probably have; null if unknown.
   static const char* hint(std::string_view descr, uint64_t item_size) noexcept {
     if (item_size == 0) return nullptr;
     const char kind = descr[descr.find_first_of("<>|=") == 0 ? 1 : 0];
@@ -296,7 +301,7 @@ class NpyParser {
   static Error unsupported(std::string_view descr, const char* type) noexcept {
     return fail(Error::NotSupported, "dtype ", ShownText(descr).text,
                 "; expected one of b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16",
-                type != nullptr ? "; to read its bytes give a type, such as ScalarType::" : "",
+                type != nullptr ? "; to read its bytes pass a type, such as ScalarType::" : "",
                 type != nullptr ? type : "");
   }
 
@@ -304,15 +309,15 @@ class NpyParser {
   ScalarType requested_;
 };
 
-/// Writes the header that numpy.save writes, byte for byte: version 1.0, elements at a multiple of
-/// 64 bytes, and spaces that let the first size (in Fortran order the last) grow in place. 64 sizes
-/// fit easily into the 65,535 bytes of that version.
+/// Formats the header that numpy.save writes, byte for byte, in version 1.0. Spaces pad it so that
+/// the elements begin at a multiple of 64 bytes, and so that the first size (in Fortran order the
+/// last) can grow in place. 64 sizes fit easily into that version's 65,535 bytes.
 inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRef<int64_t> sizes,
                                 char (&out)[kNpyHeaderRoom]) noexcept {
   constexpr size_t kBegin = 10;
   constexpr size_t kGrowthDigits = 21;
   Message text(out + kBegin, sizeof out - kBegin);
-  // Unlike others, ml_dtypes' one-byte types have a byte-order sign.
+  // One-byte types have no byte-order sign, but ml_dtypes' V1 has one.
   const bool is_byte = elementSize(type.type) == 1 && type.code[0] != 'V';
   text.put("{'descr': '");
   text.put(is_byte ? '|' : host_is_big_endian() ? '>' : '<');
@@ -330,8 +335,8 @@ inline size_t format_npy_header(const NpyType& type, bool fortran_order, ArrayRe
     Message(digits, sizeof digits).put_signed(fortran_order ? sizes.back() : sizes.front());
     for (size_t n = std::strlen(digits); n < kGrowthDigits; ++n) text.put(' ');
   }
-  // Pads to a multiple of 64 with the newline. If nothing is missing NumPy adds 64, and so does
-  // this.
+  // Pads to a multiple of 64 bytes, newline included. If the size is a multiple already, 64 bytes
+  // are added, as in NumPy.
   size_t size = kBegin + std::strlen(out + kBegin);
   do {
     text.put(' ');

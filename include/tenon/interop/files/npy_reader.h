@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads an array in NumPy's .npy format, from a file, from memory or from an archive.
+// Reads an array in NumPy's .npy format from a file, from memory or from an archive.
 #pragma once
 
 #include <cstdlib>
@@ -16,14 +16,14 @@ TENON_BEGIN_NAMESPACE
 
 /// How read_npy() reads a file's elements.
 enum class NpyMemory : uint8_t {
-  Copy,  ///< into the tensor's own memory
-  /// Maps the file privately: the tensor's writes do not reach the file; its deleter unmaps. Until
-  /// then, writes to the file in place may change the tensor, and reading past a truncation ends
-  /// the process with SIGBUS. numpy.save() to the same path does both; write_npy() does neither,
-  /// unless it writes in place. Elements are not read, so the bytes of a Bool stay as they are:
-  /// casts and texts take any byte but 0 as true, but as a C++ bool, in data<bool>(), only 0 and 1
-  /// are valid. Numbers in the other byte order or misaligned are copied anyway, and so is
-  /// everything on systems without mmap.
+  Copy,  ///< reads the elements into the tensor's own memory
+  /// Maps the file privately: writes to the tensor do not reach the file. The tensor's deleter
+  /// unmaps the file. Until then, a process that writes to the file in place may change the tensor,
+  /// and if the file is truncated, reading beyond its new end ends the process with SIGBUS.
+  /// numpy.save() to the same path truncates and writes in place; write_npy() replaces the file,
+  /// unless FileWrite::InPlace is given. The bytes of a Bool are not checked: casts and prints take
+  /// any byte but 0 as true, but data<bool>() is only valid for 0 and 1. Elements that are
+  /// misaligned or in the other byte order are copied; on systems without mmap, all are.
   Map,
 };
 
@@ -34,16 +34,17 @@ class NpySource {
  public:
   /// `total` is the size of the whole source in bytes; the array begins at `start`.
   NpySource(uint64_t total, size_t start) noexcept : size(total), begin(start) {}
-  /// Reads bytes of the array. Offsets grow from call to call, except that the first kNpyPreamble
-  /// bytes may be read again.
+  /// Reads `count` bytes at `offset` of the array. Callers read in order, except that they may read
+  /// the first kNpyPreamble bytes again.
   virtual Error read(size_t offset, void* out, size_t count) noexcept = 0;
-  /// Lends the bytes before `end` of the whole source as memory; null if that is not possible.
+  /// Returns the source's bytes before `end` as memory that `release` releases; null if the source
+  /// is not in memory and cannot be mapped.
   virtual DataPtr map(size_t end, Deleter& release) noexcept = 0;
 
   uint64_t size;
   size_t begin;
-  uintptr_t address = 0;  // of the source in memory; 0 for a mapping, which starts at a page
-  size_t most_text = kNpyMaxText;  // the longest header's text that is read
+  uintptr_t address = 0;  // of the source in memory; 0 for a file, whose mapping begins at a page
+  size_t most_text = kNpyMaxText;  // longer texts of headers are refused
 
  protected:
   ~NpySource() = default;
@@ -81,8 +82,8 @@ class NpyBytesSource final : public NpySource {
 /// The header of an array that begins at source.begin.
 struct NpyArray {
   NpyHeader header;
-  NpyRange text;          // the order in which elements are dense; empty for row-major
-  Dims order;             // in which the elements are dense; empty for row-major
+  NpyRange text;          // position of the header's text
+  Dims order;             // the dim order in which the elements are dense; empty for row-major
   size_t begin = 0;       // of the elements, in the whole source
   uintptr_t address = 0;  // of the elements, like NpySource::address
   size_t nbytes = 0;
@@ -92,7 +93,7 @@ struct NpyArray {
   }
 };
 
-/// Reads the text of the header at source.begin. `freer` keeps it.
+/// Reads the text of the header at source.begin. `freer` frees the text.
 inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view& text,
                            Deleter& freer) noexcept {
   if (source.begin > source.size) {
@@ -113,8 +114,8 @@ inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view&
   }
   TENON_TRY(parse_npy_preamble(preamble, count, size, range));
   if (range.size > source.most_text) {
-    return fail(Error::InvalidArgument, "a header of ", range.size,
-                " bytes, more than its packed bytes may hold, ", source.most_text);
+    return fail(Error::InvalidArgument, "the header has ", range.size, " bytes; expected at most ",
+                source.most_text, " for so few packed bytes");
   }
   auto* const characters = static_cast<char*>(std::malloc(range.size + 1));
   freer = Deleter(characters, &std::free);
@@ -124,7 +125,8 @@ inline Error read_npy_text(NpySource& source, NpyRange& range, std::string_view&
   return Error::Ok;
 }
 
-/// Checks the sizes in array.header, and finds the elements, which follow the text.
+/// Checks the sizes in array.header against the source's size, and finds the elements, which follow
+/// the text.
 inline Error find_npy_elements(const NpySource& source, NpyArray& array) noexcept {
   const uint64_t size = source.size - source.begin;
   const NpyRange& text = array.text;
@@ -154,7 +156,7 @@ inline Error find_npy_elements(const NpySource& source, NpyArray& array) noexcep
   return Error::Ok;
 }
 
-/// Reads the header. The bytes are taken as the type `requested`, unless Undefined.
+/// Reads the header. If `requested` is not Undefined, it replaces the file's dtype.
 inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& array) noexcept {
   Deleter freer;
   std::string_view text;
@@ -163,16 +165,17 @@ inline Error read_npy_header(NpySource& source, ScalarType requested, NpyArray& 
   return find_npy_elements(source, array);
 }
 
-/// The header of an array of any dtype.
+/// Describes an array of any dtype.
 struct NpyDescription {
   std::string dtype;
-  ScalarType type = ScalarType::Undefined;  // if the array can be read without a given type
+  ScalarType type = ScalarType::Undefined;  // Undefined if read_npy() needs a type
   Dims sizes;
   uint64_t nbytes = 0;     // of the elements; 0 if unknown
-  bool is_usable = false;  // as NpyArray's, or of bytes
+  bool is_usable = false;  // like NpyArray::is_usable(), or if read as bytes
 };
 
-/// Reads the header of an array, which read_npy() may only read with a type.
+/// Reads the header of an array of any dtype, also one that read_npy() refuses or reads only with a
+/// type.
 inline Error describe_npy(NpySource& source, NpyDescription& out) {
   NpyArray array;
   NpyHeader written;
@@ -198,7 +201,7 @@ inline Error describe_npy(NpySource& source, NpyDescription& out) {
   return Error::Ok;
 }
 
-/// Reads the array that begins at source.begin; `end` is where it ends.
+/// Reads the array that begins at source.begin; sets `end` to the position of its end.
 inline Error read_npy(NpySource& source, NpyMemory memory, ScalarType requested, size_t& end,
                       NewTensor& new_tensor) noexcept {
   NpyArray array;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The entries of a zip archive in memory, whose directory minizip reads; and an array in it: its
-// bytes in the form of an NpySource, and its checksum.
+// ZipReader lists the entries of a zip archive in memory: minizip reads its directory. ZipSource
+// reads the bytes of an entry, which is a .npy file, and checks its checksum.
 #pragma once
 
 #if !__has_include(<minizip/unzip.h>)
@@ -45,8 +45,9 @@ inline uint64_t read_zip_number(const unsigned char* bytes, size_t count) noexce
   return number;
 }
 
-/// Checks an entry, and finds its bytes. They must be in no other entry, and their local header
-/// must have the entry's name: this bounds the unpacked size by the archive's.
+/// Checks an entry, and finds its bytes. No other entry may share them, and the local header must
+/// have the entry's name: so the entries together unpack to at most about 1032 times the archive's
+/// size.
 /// Errors: InvalidArgument; NotSupported. Source: Python's zipfile.
 inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntry& entry) noexcept {
   if (entry.is_encrypted) return fail(Error::NotSupported, "it is encrypted");
@@ -54,12 +55,12 @@ inline Error locate_zip_entry(const unsigned char* bytes, uint64_t size, ZipEntr
     return fail(Error::NotSupported, "it is packed by method ", entry.method,
                 ", expected 0 (stored) or 8 (deflated)");
   }
-  // Checked before memory is allocated: deflate makes at most 1032 bytes of one.
+  // Checked before memory is allocated: one deflated byte unpacks to at most 1032 bytes.
   const bool is_possible =
       entry.method == 0 ? entry.size == entry.packed : entry.size / 1032 <= entry.packed;
   if (!is_possible || entry.packed > size) {
-    return fail(Error::InvalidArgument, "it cannot have ", entry.size, " bytes in ", entry.packed,
-                " of an archive of ", size);
+    return fail(Error::InvalidArgument, "it cannot have ", entry.size, " bytes, packed to ",
+                entry.packed, " of an archive of ", size);
   }
   constexpr uint64_t kHeader = 30;
   if (entry.local > size || size - entry.local < kHeader ||
@@ -95,7 +96,7 @@ class ZipReader {
     if (zip_ != nullptr) ::unzClose(zip_);
   }
 
-  /// The bytes must stay while this lives.
+  /// The caller keeps the bytes as long as this object exists.
   Error open(const unsigned char* bytes, uint64_t size) noexcept {
     const KeepErrno keep;
     errno = 0;
@@ -127,7 +128,7 @@ class ZipReader {
     const KeepErrno keep;
     errno = 0;
     if (zip_ == nullptr) return Error::Ok;
-    // The longest possible name, and a zero.
+    // Room for the longest possible name and its final zero.
     std::string name(size_t{1} << 16, '\0');
     std::vector<unsigned char> extra(name.size());
     uint64_t directory = size_;
@@ -171,8 +172,8 @@ class ZipReader {
   static Error failed(const char* what) noexcept {
     return errno == ENOMEM ? file_error("cannot read the zip archive", ENOMEM) : fail_zip(what);
   }
-  /// Reads 64-bit numbers from the extra field if 32 bits are not enough. minizip 1.1, which Debian
-  /// has, does not read them if `long` has 64 bits.
+  /// Reads 64-bit numbers from the extra field if 32 bits are not enough. minizip 1.1 (Debian's)
+  /// does not read them where `long` has 64 bits.
   static void widen(const unsigned char* extra, size_t size, ZipEntry& entry) noexcept {
     while (size >= 4) {
       const uint64_t id = read_zip_number(extra, 2);
@@ -216,8 +217,8 @@ class ZipReader {
   unzFile zip_ = nullptr;
 };
 
-/// An entry of an archive in memory. The bytes of a stored one are used in place, and `owner` keeps
-/// them; those of a deflated one are unpacked in order.
+/// An entry of an archive in memory. A stored entry is used in place, and `owner` keeps its bytes;
+/// a deflated entry is unpacked in order.
 class ZipSource final : public NpySource {
  public:
   ZipSource(ZipEntry& entry, const FileBytes& archive, std::shared_ptr<const void> owner,
@@ -239,7 +240,7 @@ class ZipSource final : public NpySource {
     const uint64_t data = entry_.data;
     begin = is_stored ? static_cast<size_t>(data) : 0;
     size = begin + entry_.size;
-    // Deflate can expand a byte to 1000: limits a hostile archive's headers.
+    // Deflate can expand a byte to 1000 bytes: this limits the headers of a hostile archive.
     const uint64_t most = entry_.packed * kMostUnpacked + kShortText;
     if (!is_stored && most < most_text) most_text = static_cast<size_t>(most);
     // Raw deflate, without zlib's header.
@@ -249,7 +250,7 @@ class ZipSource final : public NpySource {
 
   Error read(size_t offset, void* out, size_t count) noexcept override {
     auto* bytes = static_cast<unsigned char*>(out);
-    // The first bytes are read twice.
+    // The caller reads the first bytes twice: a copy of them is kept.
     for (; count != 0 && offset < at_ && offset < sizeof first_; --count)
       *bytes++ = first_[offset++];
     while (count != 0) {
@@ -276,12 +277,12 @@ class ZipSource final : public NpySource {
     return DataPtr(const_cast<unsigned char*>(archive_.data), kHasReadOnly);
   }
 
-  /// After the array, which ends at `end`, was read: checks that the entry ends there too, and its
-  /// checksum.
+  /// Called after the array was read, which ends at `end`. Checks that the entry ends there too,
+  /// and checks its checksum.
   Error finish(size_t end) noexcept {
     if (end != size) {
       return fail(Error::InvalidArgument, "the array ends at byte ", end - begin,
-                  ", but its file in the archive has ", entry_.size);
+                  ", but its file in the archive has ", entry_.size, " bytes");
     }
     if (is_mapped_ || crc_ == entry_.crc) return Error::Ok;
     return fail_zip("the checksum differs");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// ZipWriter: a zip archive in an OutputFile, by minizip.
+// ZipWriter: writes a zip archive to an OutputFile, by minizip.
 #pragma once
 
 #if !__has_include(<minizip/zip.h>)
@@ -20,11 +20,12 @@ class ZipWriter {
   ZipWriter(const ZipWriter&) = delete;
   ZipWriter& operator=(const ZipWriter&) = delete;
   ~ZipWriter() {
-    if (error_ == Error::Ok) error_ = Error::Internal;  // nothing more is written
+    if (error_ == Error::Ok) error_ = Error::Internal;  // so that zipClose() writes nothing
     if (zip_ != nullptr) ::zipClose(zip_, nullptr);
   }
 
-  /// `file` is open, and stays open. A pipe is refused: minizip seeks back in the file.
+  /// `file` must be open; the archive does not close it. Fails for a pipe: minizip seeks back in
+  /// the file.
   Error open(OutputFile& file) noexcept {
     const KeepErrno keep;
     file_ = &file;
@@ -36,14 +37,15 @@ class ZipWriter {
     calls.zwrite_file = [](void* self, void*, const void* bytes, uLong count) -> uLong {
       auto* const zip = static_cast<ZipWriter*>(self);
       if (zip->error_ == Error::Ok) zip->note(zip->file_->put(bytes, count));
-      return count;  // hides errors: minizip 1.1 leaks an entry whose header it cannot write
+      return count;  // hides the error: minizip 1.1 leaks an entry whose header it cannot write
     };
     calls.ztell64_file = [](void* self, void*) -> ZPOS64_T {
       return static_cast<ZipWriter*>(self)->file_->tell();
     };
     calls.zseek64_file = [](void* self, void*, ZPOS64_T offset, int origin) -> long {
       auto* const zip = static_cast<ZipWriter*>(self);
-      if (origin != ZLIB_FILEFUNC_SEEK_SET) return -1;  // other origins only to add to an archive
+      if (origin != ZLIB_FILEFUNC_SEEK_SET)
+        return -1;  // minizip uses other origins only to add to an archive
       if (zip->error_ == Error::Ok) zip->note(zip->file_->seek(offset));
       return 0;
     };
@@ -53,16 +55,17 @@ class ZipWriter {
     return zip_ != nullptr ? Error::Ok : file_error("cannot write", ENOMEM);
   }
 
-  /// Begins an entry of at most `size` bytes. A stored one begins at a multiple of 64 bytes.
+  /// Begins an entry of at most `size` bytes. The bytes of a stored entry begin at a multiple of 64
+  /// bytes of the file.
   Error begin(const std::string& name, uint64_t size, bool deflated) noexcept {
     const KeepErrno keep;
     zip_fileinfo info{};
-    info.tmz_date.tm_mday = 1;  // 1980, as numpy.savez() writes
+    info.tmz_date.tm_mday = 1;  // January 1, 1980, as numpy.savez() writes
     info.tmz_date.tm_year = 1980;
-    info.external_fa = uLong{0100600} << 16;  // a file that only its user reads and writes
-    // Deflating may make it larger by a thousandth.
+    info.external_fa = uLong{0100600} << 16;  // a file that only its user may read and write
+    // Deflate may enlarge the bytes by a thousandth.
     const bool is_large = size >= UINT32_MAX - UINT32_MAX / 64;
-    unsigned char extra[kAlignment + kLeastExtra] = {0x35, 0xd9};  // Android's, for alignment
+    unsigned char extra[kAlignment + kLeastExtra] = {0x35, 0xd9};  // Android's field for alignment
     size_t count = 0;
     if (!deflated) {
       const uint64_t at = file_->tell();
@@ -111,7 +114,7 @@ class ZipWriter {
     error_ = error;
     if (error != Error::Ok) std::snprintf(why_, sizeof why_, "%s", last_error_message());
   }
-  /// minizip's other failures mean that memory ran out.
+  /// If no write failed, minizip's failure means that memory ran out.
   Error result(int code) const noexcept {
     if (error_ != Error::Ok) return fail(error_, static_cast<const char*>(why_));
     return code == ZIP_OK ? Error::Ok : file_error("cannot write", ENOMEM);

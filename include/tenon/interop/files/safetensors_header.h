@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The header of a safetensors file: the descriptions of its tensors, and a reader for untrusted
-// files.
+// Reads the header of a safetensors file, which may be untrusted: the metadata and the descriptions
+// of its tensors.
 //
-// A file is the length of a JSON text in 8 bytes, the text, and the elements of all tensors,
-// without gaps:
-// {"__metadata__": {"k": "v"}, "a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}.
+// A file consists of the length of a JSON text in 8 bytes, the text, and the elements of all
+// tensors, without gaps: {"__metadata__": {"k": "v"}, "a": {"dtype": "F32", "shape": [2],
+// "data_offsets": [0, 8]}}.
 // Source: huggingface/safetensors, README.md and src/tensor.rs.
 //
-// JsonReader reads JSON event by event, without building a tree, which a hostile text could make
+// JsonReader handles JSON event by event. It builds no tree, since a hostile text could make a tree
 // deep and large. The parser is not recursive.
 #pragma once
 
@@ -30,17 +30,17 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Handles the events of nlohmann's parser: each function returns whether to go on. A derived
-/// reader says where it is, and refuses values that do not belong there.
+/// Handles the events of nlohmann's parser: each function returns whether the parser goes on. A
+/// derived class tracks the position in the structure, and refuses values that do not belong there.
 class JsonReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  /// `begin` is the text's position in its file, for messages.
+  /// `begin`: the text's byte position in its file, for messages.
   explicit JsonReader(uint64_t begin) noexcept : begin_(begin) {}
 
-  /// Errors: InvalidArgument, with the byte of the file; OutOfMemory.
+  /// Errors: InvalidArgument, whose message has the byte position; OutOfMemory.
   Error read(std::string_view text) noexcept {
-    const KeepErrno keep;  // parsing numbers sets it
-    // The parser takes a zero as the end.
+    const KeepErrno keep;  // parsing numbers sets errno
+    // The parser would take a zero byte as the end of the text.
     const size_t zero = text.find('\0');
     if (zero != text.npos) {
       return fail(Error::InvalidArgument, "the JSON has a zero byte (byte ", begin_ + zero, ")");
@@ -63,19 +63,20 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
   bool binary(binary_t&) override { return refuse("found bytes"); }
   bool parse_error(size_t, const std::string& token,
                    const nlohmann::json::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing
-    // object key - invalid string; last read: 'x'": tenon's message has the place and the text
-    // read.
+    // Keeps the middle of "[json.exception.parse_error.101] parse error at line 1, column 2: syntax
+    // error while parsing object key - invalid string; last read: 'x'": refuse() adds the position
+    // and the token.
     std::string_view what = error.what();
     what.remove_prefix((std::min)(what.find(": ") + 2, what.size()));
     return refuse(ShownText(what.substr(0, what.find("; last read"))).text, token);
   }
 
  protected:
-  /// Appends to a message where the reader is: tensor "a", shape.
+  /// Appends the current position to a message: tensor "a", shape.
   virtual void describe(Message& where) const noexcept = 0;
 
-  /// Fails, and returns false. `text`, unless empty, is from the file.
+  /// Sets the error, and returns false. `text`: text of the file, added to the message; may be
+  /// empty.
   bool refuse(const char* what, std::string_view text = {}) noexcept {
     char where[128];
     Message message(where, sizeof where);
@@ -87,7 +88,7 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  /// A pointer whose position tells how far the parser is.
+  /// An iterator that stores its position in *at, so that messages can say how far the parser got.
   struct Counted {
     using iterator_category = std::input_iterator_tag;
     using value_type = char;
@@ -113,19 +114,20 @@ class JsonReader : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace detail
 
-/// A safetensors file's description of a tensor.
+/// Describes a tensor of a safetensors file.
 /// Threads: as a plain value.
 struct SafeTensorInfo {
   std::string name;                         ///< of the tensor
-  const char* dtype = "";                   ///< the file's name for it, "F32"
+  const char* dtype = "";                   ///< the file's name for the type, "F32"
   ScalarType type = ScalarType::Undefined;  ///< Undefined for packed numbers
   Dims sizes;                               ///< in elements
-  uint64_t offset = 0;                      ///< of its first byte in its file
+  uint64_t offset = 0;                      ///< byte offset in its file
   uint64_t nbytes = 0;                      ///< in the file
-  size_t file = 0;                          ///< which of the files it is in, 0 if there is one
-  /// Whether get() has to copy: the numbers are not aligned, or are not in the host's byte order.
+  size_t file = 0;  ///< index of the file that holds it; 0 if there is one file
+  /// Whether get() has to copy: the numbers are misaligned, or not in the host's byte order.
   bool is_copied = false;
-  /// Set for F4, F6_E2M3, F6_E3M2 and F8_E8M0, whose bytes get() returns; Undefined for the others.
+  /// Set for F4, F6_E2M3, F6_E3M2 and F8_E8M0: get() returns their bytes. Undefined for other
+  /// types.
   PackedType packed = PackedType::Undefined;
 };
 
@@ -135,7 +137,7 @@ struct SafeTensorsDtype {
   const char* name;
   own::ScalarType type;
   unsigned bits;
-  PackedType packed = PackedType::Undefined;  // set if `type` is not
+  PackedType packed = PackedType::Undefined;  // set if `type` is Undefined
 };
 inline constexpr SafeTensorsDtype kSafeTensorsDtypes[] = {
     {"BOOL", own::ScalarType::Bool, 8},
@@ -165,17 +167,17 @@ inline constexpr const char* kSafeTensorsNames =
     "BOOL U8 I8 U16 I16 U32 I32 U64 I64 F16 BF16 F32 F64 C64 F8_E5M2 F8_E4M3 F8_E5M2FNUZ "
     "F8_E4M3FNUZ";
 
-/// The longest header, as in the Rust library.
+/// The Rust library's limit of a header's length.
 inline constexpr uint64_t kSafeTensorsMaxHeader = 100'000'000;
 
 /// A file's header.
 struct SafeTensorsHeader {
-  std::vector<SafeTensorInfo> infos;  // by offset
+  std::vector<SafeTensorInfo> infos;  // sorted by offset
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads the JSON text. A tensor's `offset` and `nbytes` are the two numbers of data_offsets,
-/// unchecked.
+/// Reads the JSON text. Sets a tensor's `offset` and `nbytes` to the two numbers of data_offsets,
+/// begin and end, without checking them.
 class SafeTensorsReader final : public JsonReader {
  public:
   SafeTensorsReader(SafeTensorsHeader& header, uint64_t begin) noexcept
@@ -233,7 +235,7 @@ class SafeTensorsReader final : public JsonReader {
     if (depth_ != 3) return refuse("expected another value, found a number");
     SafeTensorInfo& info = header_.infos.back();
     if (field_ == 1) {
-      if (value > INT64_MAX) return refuse("a size does not fit 64 bits with a sign");
+      if (value > INT64_MAX) return refuse("a size does not fit 63 bits");
       if (info.sizes.size() == kMaxDims) return refuse("there are more than 64 sizes");
       info.sizes.push_back(static_cast<int64_t>(value));
       return true;
@@ -284,23 +286,24 @@ class SafeTensorsReader final : public JsonReader {
   bool in_metadata_ = false;
   std::map<std::string, std::string>::iterator entry_;
   size_t entries_ = 0;
-  unsigned fields_ = 0;  // a bit for each field of the tensor that was read
+  unsigned fields_ = 0;  // one bit for each field that was read of the current tensor
   size_t field_ = kNone;
   size_t count_ = 0;  // how many offsets were read
 };
 
-/// Checks a tensor's bytes, which must follow those of the tensor before it, against its shape.
+/// Checks that a tensor's bytes begin where those of the tensor before it end, and that their
+/// number fits its shape.
 inline Error check_safetensor(const SafeTensorInfo& info, uint64_t end, uint64_t expected,
                               uint64_t room) noexcept {
   const uint64_t begin = info.offset;
   if (begin != expected) {
     return fail(Error::InvalidArgument, "begins at ", begin, ", ",
                 begin < expected ? "in the bytes of another tensor, which end at "
-                                 : "which leaves a gap: the bytes of the one before it end at ",
+                                 : "which leaves a gap: the bytes of the tensor before it end at ",
                 expected);
   }
   if (end < begin)
-    return fail(Error::InvalidArgument, "ends at ", end, ", before its begin, ", begin);
+    return fail(Error::InvalidArgument, "ends at ", end, ", before it begins, at ", begin);
   if (end > room) {
     return fail(Error::InvalidArgument, "ends at ", end, ", but only ", room,
                 " bytes follow the header");
@@ -315,22 +318,24 @@ inline Error check_safetensor(const SafeTensorInfo& info, uint64_t end, uint64_t
     return fail(Error::InvalidArgument, "sizes ", info.sizes, " of ", info.dtype,
                 " are not a number of whole bytes");
   }
-  // Cannot overflow: with 8 bits or more the bytes fit, with fewer the elements do.
+  // Cannot overflow: compute_numel() checked the number of bytes, or for types of fewer than 8 bits
+  // the number of elements.
   const uint64_t needed = count / 8 * dtype->bits + count % 8 * dtype->bits / 8;
   if (needed == end - begin) return Error::Ok;
   return fail(Error::InvalidArgument, "holds ", end - begin, " bytes from ", begin, ", but sizes ",
-              info.sizes, " of ", info.dtype, " are ", needed);
+              info.sizes, " of ", info.dtype, " need ", needed);
 }
 
-/// Reads the header of a file of these bytes. Afterwards offsets count from the file's start.
-/// Errors: InvalidArgument, with the tensor, the field and the offset; OutOfMemory.
+/// Reads the header of a file in memory. In `header`, offsets count from the file's start.
+/// Errors: InvalidArgument, whose message has the tensor, the field and the offset; OutOfMemory.
 inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
                                      SafeTensorsHeader& header) {
   constexpr uint64_t kBegin = 8;
   const auto known = static_cast<size_t>(size < kFileKindBytes ? size : kFileKindBytes);
   if (size < kBegin) {
     TENON_TRY(fail_for_kind(bytes, known, "a safetensors file"));
-    return fail(Error::InvalidArgument, "not a safetensors file: ", size, " bytes, fewer than 8");
+    return fail(Error::InvalidArgument, "not a safetensors file: ", "it has ", size,
+                " bytes, fewer than 8");
   }
   uint64_t read = 0;
   for (size_t i = kBegin; i-- > 0;) read = read << 8 | bytes[i];
@@ -349,7 +354,8 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
   }
   TENON_TRY(SafeTensorsReader(header, kBegin).read(text));
   std::vector<SafeTensorInfo>& infos = header.infos;
-  // Empty tensors begin and end where another begins. `nbytes` still has the end.
+  // An empty tensor sorts before a tensor that begins at the same offset. `nbytes` still holds the
+  // end.
   std::sort(infos.begin(), infos.end(), [](const SafeTensorInfo& a, const SafeTensorInfo& b) {
     if (a.offset != b.offset) return a.offset < b.offset;
     return a.nbytes != b.nbytes ? a.nbytes < b.nbytes : a.name < b.name;
@@ -377,8 +383,8 @@ inline Error read_safetensors_header(const unsigned char* bytes, uint64_t size,
                       (host_is_big_endian() && number > 1));
   }
   if (expected != size - data) {
-    return fail(Error::InvalidArgument, "the tensors' bytes end at ", expected,
-                " of the data, but ", size - data, " bytes follow the header");
+    return fail(Error::InvalidArgument, "the tensors end at byte ", expected,
+                " of the data, which has ", size - data, " bytes");
   }
   return Error::Ok;
 }

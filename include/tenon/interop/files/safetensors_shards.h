@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The index of a model whose tensors are in several safetensors files, and its reader:
-// {"metadata": {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}.
+// Reads the index of a model whose tensors are in several safetensors files: {"metadata":
+// {"total_size": 8}, "weight_map": {"a": "model-00001-of-00002.safetensors"}}.
 // Source: huggingface/transformers, which writes the index.
 #pragma once
 
@@ -13,10 +13,10 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The files of the tensors, by the tensors' names.
+/// From a tensor's name to the name of its file.
 using SafeTensorsMap = std::map<std::string, std::string, std::less<>>;
 
-/// Reads an index. Keys other than weight_map may have any value.
+/// Handles the events of an index. Keys other than weight_map may have any value.
 class SafeTensorsIndexReader final : public JsonReader {
  public:
   explicit SafeTensorsIndexReader(SafeTensorsMap& files) noexcept : JsonReader(0), files_(files) {}
@@ -44,7 +44,7 @@ class SafeTensorsIndexReader final : public JsonReader {
   bool string(std::string& text) override {
     if (!in_map_) return depth_ != 0 || refuse("found a text");
     if (depth_ != 2) return refuse("found a text", text);
-    // Shards are in the index's folder.
+    // The files must be in the index's folder.
     constexpr std::string_view kNotInNames("/\\:\0", 4);
     if (text.empty() || text[0] == '.' || text.find_first_of(kNotInNames) != text.npos) {
       return refuse("expected the name of a file beside the index, found", text);

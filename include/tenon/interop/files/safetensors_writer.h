@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes a safetensors file: the header, padded with spaces, and the elements, widest numbers
-// first.
+// Writes a safetensors file: the header, padded with spaces, and then the elements; the tensors
+// with the widest numbers come first.
 #pragma once
 
 #include "tenon/interop/files/file_writer.h"
@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The elements begin at a multiple of this.
+/// The elements of the first tensor begin at a multiple of this many bytes.
 inline constexpr size_t kSafeTensorsAlignment = 64;
 
 /// Appends a text as JSON.
@@ -31,7 +31,7 @@ struct SafeTensorsEntry {
   size_t number_size;
 };
 
-/// Checks and describes a tensor.
+/// Checks a tensor, and describes it in `entry`.
 inline Error describe_for_safetensors(const NamedTensor& tensor, SafeTensorsEntry& entry) noexcept {
   const ConstTensorArg arg(tensor.tensor);
   TENON_TRY(check_defined(arg, "it"));
@@ -47,21 +47,21 @@ inline Error describe_for_safetensors(const NamedTensor& tensor, SafeTensorsEntr
               kSafeTensorsNames);
 }
 
-/// Checks the tensors, and sorts them in the order of the file.
+/// Checks the tensors, and sorts them into the order of the file.
 inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
                                    std::vector<SafeTensorsEntry>& entries) {
   TENON_TRY(check_names(tensors));
   for (const NamedTensor& tensor : tensors) {
     Error error = describe_for_safetensors(tensor, entries.emplace_back());
     if (error == Error::Ok && tensor.name == "__metadata__") {
-      error = fail(Error::InvalidArgument, "the format has this name for the metadata");
+      error = fail(Error::InvalidArgument, "the format uses this name for the metadata");
     }
     if (error != Error::Ok) {
       return fail(error, "tensor \"", ShownText(tensor.name).text, "\": ", last_error_message());
     }
   }
-  // Equal ones stay in order. Not std::stable_sort: Clang 19 says that libstdc++'s uses deprecated
-  // functions.
+  // Comparing the addresses keeps equal tensors in order. Not std::stable_sort: Clang 19 warns that
+  // libstdc++'s uses deprecated functions.
   std::sort(
       entries.begin(), entries.end(), [](const SafeTensorsEntry& a, const SafeTensorsEntry& b) {
         return a.number_size != b.number_size ? a.number_size > b.number_size : a.tensor < b.tensor;
@@ -69,8 +69,8 @@ inline Error order_for_safetensors(const std::vector<NamedTensor>& tensors,
   return Error::Ok;
 }
 
-/// Formats the length and the header, with spaces at its end. `data` is the number of bytes that
-/// follow.
+/// Formats the header's length and the header, padded with spaces. Sets `data` to the number of
+/// bytes that follow.
 inline Error format_safetensors_header(const std::vector<SafeTensorsEntry>& entries,
                                        const std::map<std::string, std::string>& metadata,
                                        std::string& out, uint64_t& data) {
@@ -94,7 +94,8 @@ inline Error format_safetensors_header(const std::vector<SafeTensorsEntry>& entr
       out.append(d == 0 ? "" : ",").append(std::to_string(sizes[d]));
     }
     out.append("],\"data_offsets\":[").append(std::to_string(data)).append(",");
-    if (!add(data, entry.nbytes, data)) return fail(Error::InvalidArgument, "more than 2^64 bytes");
+    if (!add(data, entry.nbytes, data))
+      return fail(Error::InvalidArgument, "the tensors have more than 2^64 - 1 bytes");
     out.append(std::to_string(data)).append("]}");
   }
   out += '}';
@@ -115,7 +116,7 @@ inline Error write_safetensor(const SafeTensorsEntry& entry, OutputFile& file,
   HostBytes bytes;
   const bool is_swapped = host_is_big_endian() && entry.number_size > 1;
   TENON_TRY(find_host_bytes(ConstTensorArg(entry.tensor->tensor), bytes, is_swapped));
-  if (bytes.nbytes != entry.nbytes) {  // a backend's code or on_progress resized it
+  if (bytes.nbytes != entry.nbytes) {  // a backend's code or on_progress resized the tensor
     return fail(Error::InvalidState, "it was resized while it was written");
   }
   if (is_swapped) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A temporary file, for a library from a package or one that was just compiled.
+// TemporaryFile: holds a shared library, from a package or just compiled, for dlopen().
 #pragma once
 
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A file that is removed with this object. On Linux it has no name, so that nothing is left of it
-/// however the process ends. If the folder's file system does not support that, or there is no
-/// /proc, it has a name until it is removed.
+/// A file that this object's destructor removes. On Linux the file has no name, so the kernel frees
+/// it however the process ends. It has a name if the folder's file system does not support files
+/// without a name, or if there is no /proc.
 class TemporaryFile {
  public:
   TemporaryFile() noexcept = default;
@@ -23,7 +23,7 @@ class TemporaryFile {
   ~TemporaryFile() { remove(); }
 
   const char* path() const noexcept { return path_.c_str(); }
-  /// The folder in which it was made: $TMPDIR or /tmp.
+  /// The folder in which the file was made: $TMPDIR or /tmp.
   const std::string& folder() const noexcept { return folder_; }
   void remove() noexcept {
     if (is_named_) static_cast<void>(::unlink(path_.c_str()));
@@ -32,7 +32,7 @@ class TemporaryFile {
     descriptor_ = -1;
     path_.clear();
   }
-  /// Makes it in $TMPDIR or /tmp, readable only by this user. `may_be_nameless` is for tests.
+  /// Makes the file in $TMPDIR or /tmp; only this user can read it. `may_be_nameless` is for tests.
   Error create([[maybe_unused]] bool may_be_nameless = true) {
     const char* const variable = std::getenv("TMPDIR");
     folder_ = variable != nullptr && *variable != '\0' ? variable : "/tmp";
@@ -66,8 +66,8 @@ class TemporaryFile {
 
  private:
   /// "/proc/self/fd/../fd/./././/./7": a path that is unique to this file, since its dots and
-  /// slashes encode the device and number. dlopen() first compares paths: given "/proc/self/fd/7"
-  /// again, it would return an older library that had this descriptor.
+  /// slashes encode the numbers of its device and inode. dlopen() first compares paths: given
+  /// "/proc/self/fd/7" again, it would return the older library that was loaded by this descriptor.
   static std::string path_in_proc(int descriptor) {
     struct stat status {};
     static_cast<void>(::fstat(descriptor, &status));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A file of torch.save: its pickle, read, and the positions of its storages' bytes. The zip form
-// has an entry for each storage; the old form has the storages after the pickle.
+// Opens a file of torch.save: reads its pickle, and finds the bytes of its storages. The zip form
+// has an archive entry for each storage; the old form has the storages after the pickle.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Fails with the kind of a file that torch.save did not write.
+/// Fails for a file that torch.save did not write; the error says which kind of file it is.
 inline Error fail_no_torch_file(const FileBytes& file) noexcept {
   if (file.size > 262 && std::memcmp(file.data + 257, "ustar", 5) == 0) {
     return fail(Error::InvalidArgument,
-                "a tar archive, as the first PyTorch wrote; in Python "
+                "a tar archive, as the first versions of PyTorch wrote; in Python "
                 "torch.save(torch.load(path, weights_only=False), path), if you trust the file");
   }
   TENON_TRY(fail_for_kind(file.data, file.size, "a file of torch.save"));
@@ -32,7 +32,7 @@ struct TorchRegion {
   std::string_view key;
   uint64_t begin = 0;
   uint64_t size = 0;
-  size_t entry = SIZE_MAX;  // in the zip archive, until it is located
+  size_t entry = SIZE_MAX;  // index of its entry in the zip archive; SIZE_MAX once it is located
 };
 
 /// A file of torch.save, open.
@@ -40,10 +40,10 @@ class TorchArchive {
  public:
   FileBytes bytes;
   PickleGraph graph;
-  uint32_t root = 0;          // the root value
-  uint64_t pickle_bytes = 0;  // its length
-  /// Whether the byte order differs from the host's. Archives without a `byteorder` entry, and the
-  /// old form, are little-endian.
+  uint32_t root = 0;          // index of the pickle's value
+  uint64_t pickle_bytes = 0;  // the pickle's length
+  /// Whether the file's byte order differs from the host's. Files of the old form, and archives
+  /// without a `byteorder` entry, are little-endian.
   bool is_swapped = host_is_big_endian();
 
   /// `from`: a path or a FileContent.
@@ -54,7 +54,9 @@ class TorchArchive {
                                                                            : read_old();
   }
 
-  /// Errors: InvalidArgument (it is missing or broken); NotSupported (it is deflated).
+  /// Finds a storage's bytes in the file.
+  /// Errors: InvalidArgument (the storage is missing or broken); NotSupported (the storage is
+  /// deflated).
   Error find(const TorchStorage& storage, TorchRegion& region) {
     const auto found = by_key_.find(storage.key);
     if (found.empty()) {
@@ -80,7 +82,7 @@ class TorchArchive {
     if (entry.method == 0) return Error::Ok;
     return fail(Error::NotSupported,
                 "it is deflated, which torch.save does not do; "
-                "torch.load and torch.save store it");
+                "load it with torch.load and save it again with torch.save");
   }
 
   Error read_zip() {
@@ -102,19 +104,20 @@ class TorchArchive {
     };
     ZipEntry* const pickle = find_file("data.pkl");
     if (find_file("constants.pkl") != nullptr || (pickle != nullptr && has_part("/code/"))) {
-      return fail(Error::InvalidArgument,
-                  "a TorchScript archive, of torch.jit.save; expected a file of torch.save; "
-                  "interop/torchscript.h runs it");
+      return fail(
+          Error::InvalidArgument,
+          "a TorchScript archive, written by torch.jit.save; expected a file of torch.save; "
+          "interop/torchscript.h runs it");
     }
     if (pickle == nullptr && has_part("data/aotinductor/")) {
       return fail(Error::InvalidArgument,
-                  "a package of AOTInductor, .pt2; expected a file of torch.save; interop/aoti.h "
+                  "an AOTInductor package (.pt2); expected a file of torch.save; interop/aoti.h "
                   "runs it");
     }
     if (pickle == nullptr &&
         (find_file("archive_format") != nullptr || has_part("serialized_exported_program.json"))) {
       return fail(Error::InvalidArgument,
-                  "a program of torch.export, .pt2; expected a file of torch.save; in Python "
+                  "a program of torch.export (.pt2); expected a file of torch.save; in Python "
                   "torch.export.load(path).state_dict has its weights");
     }
     if (pickle == nullptr && (find_file("version") != nullptr || has_part("data/"))) {
@@ -157,8 +160,9 @@ class TorchArchive {
     return Error::Ok;
   }
 
-  /// Pickles of the magic number, of the format's version, of the machine, of the object and of the
-  /// list of storages; then for each storage its number of elements and its bytes.
+  /// The old form: five pickles, which hold the magic number, the format's version, the machine's
+  /// properties, the saved object and the list of storage keys; then for each storage its number of
+  /// elements and its bytes.
   Error read_old() {
     // 0x1950a86a20f9469cfc6c, as LONG1.
     constexpr std::string_view kMagic("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 13);
@@ -224,7 +228,7 @@ class TorchArchive {
     by_key_.sort();
   }
 
-  std::vector<ZipEntry> entries_;  // in the zip form
+  std::vector<ZipEntry> entries_;  // of the zip form
   std::vector<TorchRegion> regions_;
   NameIndex by_key_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A value of a torch.save file that is not a tensor, as an EValue.
+// Makes EValues of the values in a torch.save file that are not tensors.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The bytes whose Latin-1 characters a text has; false if a character is beyond 255.
+/// Appends a text's characters to `bytes`, encoded as Latin-1; false if a character is beyond 255.
 inline bool decode_latin1(std::string_view text, std::string& bytes) {
   for (size_t i = 0; i < text.size(); ++i) {
     const auto first = static_cast<unsigned char>(text[i]);
@@ -27,7 +27,7 @@ inline bool decode_latin1(std::string_view text, std::string& bytes) {
   return true;
 }
 
-/// A list of numbers, flags or texts. If one number is a float, all become floats.
+/// Makes a list of numbers, flags or texts. If one number is a float, all become floats.
 inline EValue make_list(const PickleGraph& graph, const PickleValue& list) {
   std::vector<int64_t> integers;
   std::vector<double> reals;
@@ -58,6 +58,7 @@ inline EValue make_list(const PickleGraph& graph, const PickleValue& list) {
   return is_real ? EValue(reals) : EValue(integers);
 }
 
+/// Makes an EValue of value `id`.
 /// Errors: NotSupported (a value that EValue cannot hold); OutOfMemory.
 inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& made) {
   const PickleValue& value = graph.values[id];
@@ -96,8 +97,8 @@ inline Error make_torch_value(const PickleGraph& graph, uint32_t id, EValue& mad
                            : value.kind == PickleKind::ComplexNumber ? "a complex number"
                            : value.kind == PickleKind::Storage       ? "a storage without a tensor"
                            : value.kind == PickleKind::Global        ? "a class"
-                                                              : "bytes or a device that are broken";
-  return fail(Error::NotSupported, "it is ", what, ", which EValue does not have");
+                                                              : "a broken bytes object or device";
+  return fail(Error::NotSupported, "it is ", what, ", which an EValue cannot hold");
 }
 
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tensors and values of a torch.save file by name: "model.layer1.weight".
+// Gives the tensors and values of a torch.save file their names: "model.layer1.weight".
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// The description of a tensor in a file of torch.save.
+/// Describes a tensor in a file of torch.save.
 /// Threads: as a plain value.
 struct TorchTensorInfo {
   std::string name;        ///< "model.layer1.weight"; empty if the file is a tensor
@@ -25,10 +25,11 @@ struct TorchTensorInfo {
   bool requires_grad = false;               ///< as it was saved; tenon ignores it
   /// Whether get() has to copy: the numbers are not aligned, or are not in the host's byte order.
   bool is_copied = false;
-  /// If get() refuses it, the reason and a workaround: "a sparse tensor; save x.to_dense(), …".
+  /// If get() refuses the tensor, the reason and a workaround: "a sparse tensor; save x.to_dense(),
+  /// …". Else null.
   const char* refused = nullptr;
-  /// Set for float4_e2m1fn_x2 and float8_e8m0fnu, whose bytes get() returns, so `type` is Byte. An
-  /// element of the first is a byte with two numbers: unpack() doubles the last size.
+  /// Set for float4_e2m1fn_x2 and float8_e8m0fnu: get() returns their bytes, and `type` is Byte. A
+  /// byte of float4_e2m1fn_x2 holds two numbers: unpack() doubles the last size.
   PackedType packed = PackedType::Undefined;
 };
 
@@ -40,8 +41,8 @@ struct TorchValue {
   uint32_t value;
 };
 
-/// The number of elements from a tensor's first to its last; false beyond 64 bits, and for negative
-/// strides.
+/// Computes how many elements lie from a tensor's first to its last in memory; false if the number
+/// does not fit 64 bits or a stride is negative.
 inline bool compute_torch_span(const TorchTensorInfo& info, uint64_t& span) noexcept {
   int64_t last = 0;
   for (size_t i = 0; i < info.sizes.size(); ++i) {
@@ -55,7 +56,7 @@ inline bool compute_torch_span(const TorchTensorInfo& info, uint64_t& span) noex
   return true;
 }
 
-/// Names tensors and values, and checks the tensors.
+/// Walks the containers, names the tensors and values, and checks the tensors.
 class TorchLister {
  public:
   TorchLister(TorchArchive& file, std::vector<TorchTensorInfo>& infos,
@@ -70,8 +71,8 @@ class TorchLister {
   Error list() { return walk(file_.root, 0); }
 
  private:
-  /// Bounds the memory of names: a small pickle whose containers are nested in many others would
-  /// expand without limit.
+  /// Limits the memory for names: without a limit, a small pickle could need any amount, since a
+  /// container may be in many others.
   static constexpr uint64_t kRoom = uint64_t{1} << 20;
   static constexpr uint64_t kRoomPerByte = 128;
   static constexpr int kMaxDepth = 100;
@@ -80,7 +81,7 @@ class TorchLister {
     if (bytes > left_) {
       return fail(Error::InvalidArgument, "\"", ShownText(name_).text,
                   "\": the names take more than ", kRoom + kRoomPerByte * file_.pickle_bytes,
-                  " bytes: containers are in themselves or in many others, or have very many "
+                  " bytes: containers contain themselves or are in many others, or have very many "
                   "elements of different kinds");
     }
     left_ -= bytes;
@@ -90,7 +91,7 @@ class TorchLister {
   Error walk(uint32_t value, int depth) {
     if (depth > kMaxDepth) {
       return fail(Error::InvalidArgument, "\"", ShownText(name_).text, "\": more than ", kMaxDepth,
-                  " containers in each other");
+                  " containers are nested");
     }
     TENON_TRY(spend(8));
     switch (number_of(graph_.kind(value))) {
@@ -207,7 +208,7 @@ class TorchLister {
     info.nbytes = static_cast<uint64_t>(numel) * dtype.size;
     TorchRegion region;
     TENON_TRY(file_.find(storage, region));
-    // In bytes of the region: the start of a view in the old form, and the size of the storage.
+    // Bounds of the storage (in the old form, of a view of the storage), as bytes of the region.
     const uint64_t element = kTorchDtypes[storage.dtype].size;
     const uint64_t room = region.size / element;
     if (storage.begin > room || storage.numel > room - storage.begin) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pickles in a file of torch.save: a reader of protocols 2 to 5. It executes nothing: a global
-// is only a name, and an unknown one is an error.
+// Reads the pickles in a file of torch.save, protocols 2 to 5. It runs no code: a global is only a
+// name, and an unknown name is an error.
 #pragma once
 
 #include "tenon/interop/files/file.h"
@@ -9,7 +9,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The longest pickle: its values and names take up to 80 times its bytes.
+/// The longest pickle that is read: the graph of a pickle takes up to 80 times its bytes.
 inline constexpr uint64_t kMaxPickle = uint64_t{1} << 28;
 
 /// Reads one pickle.
@@ -29,7 +29,8 @@ class TorchUnpickler {
   }
 
   /// Reads the pickle's value.
-  /// Errors: InvalidArgument; NotSupported (a global, an opcode); all with the byte.
+  /// Errors: InvalidArgument; NotSupported (a global, an opcode). The message has the byte
+  /// position.
   Error read(uint32_t& value) {
     if (end_ - at_ < 2 || file_[at_] != 0x80) return refuse("expected a pickle of protocol 2 to 5");
     bool is_done = false;
@@ -38,7 +39,8 @@ class TorchUnpickler {
       if (at_ == end_) return refuse("it ends without its STOP");
       TENON_TRY(step(file_[at_++], is_done));
     }
-    if (stack_.size() != 1 || !marks_.empty()) return refuse("STOP expects one value");
+    if (stack_.size() != 1 || !marks_.empty())
+      return refuse("at STOP the stack does not have exactly one value");
     value = stack_.back();
     return Error::Ok;
   }
@@ -130,18 +132,18 @@ class TorchUnpickler {
   // --- Bytes ------------------------------------------------------------------------------------
 
   Error skip(uint64_t count) noexcept {
-    if (count > end_ - at_) return refuse("it ends in a value of ", count, " bytes");
+    if (count > end_ - at_) return refuse("it ends within a value of ", count, " bytes");
     at_ += count;
     return Error::Ok;
   }
-  /// A number of `count` bytes.
+  /// Takes a little-endian number of `count` bytes.
   Error take(size_t count, uint64_t& number) noexcept {
     TENON_TRY(skip(count));
     number = 0;
     for (size_t i = 0; i < count; ++i) number = number << 8 | file_[at_ - 1 - i];
     return Error::Ok;
   }
-  /// A line, without its end.
+  /// Takes a line, without the newline.
   Error take_line(std::string_view& line) noexcept {
     const auto* const begin = reinterpret_cast<const char*>(file_ + at_);
     const uint64_t room = end_ - at_;
@@ -172,12 +174,12 @@ class TorchUnpickler {
     return Error::Ok;
   }
   Error end_mark(size_t& count) {
-    if (marks_.empty()) return refuse("there is no MARK");
+    if (marks_.empty()) return refuse("an opcode needs a MARK, and there is none");
     count = stack_.size() - marks_.back();
     marks_.pop_back();
     return Error::Ok;
   }
-  /// Moves the last `count` values into a container's cells.
+  /// Moves the last `count` values of the stack into a container's cells.
   Error move_into(uint32_t container, size_t count) {
     for (size_t i = stack_.size() - count; i < stack_.size(); ++i) {
       const auto cell = static_cast<uint32_t>(graph_.cells.size());
@@ -210,8 +212,8 @@ class TorchUnpickler {
     TENON_TRY(expect(count + 1));
     const uint32_t container = stack_[stack_.size() - count - 1];
     if (graph_.kind(container) != kind || (kind == PickleKind::Dict && count % 2 != 0)) {
-      return refuse(kind == PickleKind::Dict ? "it sets entries of what is not a dict"
-                                             : "it appends to what is not a list");
+      return refuse(kind == PickleKind::Dict ? "it sets entries of a value that is not a dict"
+                                             : "it appends to a value that is not a list");
     }
     return move_into(container, count);
   }
@@ -265,8 +267,9 @@ class TorchUnpickler {
     if (bytes != 0) TENON_TRY(take(bytes, place));
     TENON_TRY(expect(1));
     const uint64_t i = place;
-    // Pickles number from 0, and each number takes a byte.
-    if (i >= end_ - begin_) return refuse("its memo has no place ", i);
+    // The memo's places count from 0, and each takes at least one byte of the pickle.
+    if (i >= end_ - begin_)
+      return refuse("place ", i, " of its memo is beyond the pickle's length");
     if (i >= memo_.size()) memo_.resize(static_cast<size_t>(i) + 1, kUnset);
     memo_[static_cast<size_t>(i)] = stack_.back();
     return Error::Ok;
@@ -276,7 +279,7 @@ class TorchUnpickler {
     TENON_TRY(take(bytes, place));
     const uint64_t i = place;
     if (i >= memo_.size() || memo_[static_cast<size_t>(i)] == kUnset) {
-      return refuse("its memo has nothing at ", i);
+      return refuse("place ", i, " of its memo is empty");
     }
     return push(memo_[static_cast<size_t>(i)]);
   }
@@ -309,7 +312,7 @@ class TorchUnpickler {
     if (value.global.global != TorchGlobal::Unknown) return push(value);
     return fail(Error::NotSupported, "the file makes a `", ShownText(module).text, ".",
                 ShownText(name).text, "` (byte ", start_,
-                "), and nothing of a file is run; save the weights alone: "
+                "), and tenon runs no code of a file; save the weights alone: "
                 "torch.save(model.state_dict(), path)");
   }
 

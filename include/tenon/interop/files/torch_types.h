@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The Python names that may occur in a file of torch.save: PyTorch's dtypes and storages, and the
-// functions that make tensors and containers. All others are refused. None is called: the reader
-// does the work of those functions.
+// functions that make tensors and containers. A file with any other name is refused. The reader
+// calls no Python function: it makes the tensors and containers itself.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ struct TorchDtype {
   uint8_t size;          // of an element, in bytes
   PackedType packed = PackedType::Undefined;
 };
-/// The first row is UntypedStorage's. The last rows are types that tenon lacks: get() returns their
-/// bytes.
+/// The first row is for UntypedStorage. The last rows are types that tenon lacks: get() returns
+/// their bytes.
 inline constexpr TorchDtype kTorchDtypes[] = {
     {"uint8", "Untyped", own::ScalarType::Byte, 1},
     {"float32", "Float", own::ScalarType::Float, 4},
@@ -74,21 +74,21 @@ inline constexpr TorchDtype kTorchDtypes[] = {
     {"float4_e2m1fn_x2", "", own::ScalarType::Byte, 1, PackedType::Float4_e2m1fn},
 };
 
-/// The reader's meaning of a global.
+/// What the reader does with a global.
 enum class TorchGlobal : uint8_t {
   Unknown,
   Dtype,        // `index` is in kTorchDtypes
   Storage,      // its dtype is at `index` of kTorchDtypes
-  Class,        // only named, as an argument of another
-  Dict,         // makes a dict, from its argument if there is one
-  DefaultDict,  // a dict whose argument makes missing entries
-  Namespace,    // an object whose entries are attributes
+  Class,        // not called: only an argument of a call
+  Dict,         // makes a dict: empty, or of its argument
+  DefaultDict,  // makes an empty dict; the argument, the factory of missing entries, is ignored
+  Namespace,    // makes an argparse.Namespace, stored as a dict
   List,         // makes a list from a list, a tuple or a set
-  Bytes,        // of bytes, or of a text and an encoding
+  Bytes,        // makes bytes from bytes, or from a text and an encoding
   ComplexNumber,
   Device,
   Layout,
-  Tensor,  // the functions _rebuild_…
+  Tensor,  // this and the following make tensors: the functions _rebuild_…
   TensorV3,
   Parameter,
   Subclass,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The result of reading torch.save's pickles: values, tensors and storages, as a graph in few
-// blocks.
+// PickleGraph: the values, tensors and storages that torch.save's pickles hold. TorchMaker: makes
+// the tensors and containers of the graph.
 #pragma once
 
 #include <cstring>
@@ -33,19 +33,19 @@ enum class PickleKind : uint8_t {
   Tensor,
 };
 
-/// A value. Texts refer to the file. A container's elements are a chain of cells; in a dict, keys
-/// and values alternate.
+/// A value. A text refers to the file's bytes. The elements of a container are a linked list of
+/// cells; in a dict, keys and values alternate.
 struct PickleValue {
   PickleKind kind = PickleKind::None;
   TorchFound global;
   bool is_namespace = false;
   uint32_t last = 0;  // index of the last cell
-  uint64_t size = 0;  // a text's bytes, a container's cells
+  uint64_t size = 0;  // of a text: bytes; of a container: cells
   union {
     int64_t integer = 0;
     double real;
-    const char* text;  // or a global's name
-    uint32_t first;    // first cell; 0 if empty
+    const char* text;  // of a text or a global's name
+    uint32_t first;    // index of a container's first cell; 0 if empty
     uint32_t index;    // of a storage or tensor
   };
   std::string_view view() const noexcept { return {text, static_cast<size_t>(size)}; }
@@ -58,28 +58,28 @@ struct PickleCell {
 struct TorchStorage {
   std::string_view key;
   uint64_t numel = 0;
-  uint64_t begin = 0;  // in elements; for a view in the old form
+  uint64_t begin = 0;  // in elements; not 0 for a view in the old form
   uint8_t dtype = 0;   // in kTorchDtypes
 };
 struct TorchTensor {
-  const char* refused = nullptr;  // if its memory cannot be read, the reason and a workaround
+  const char* refused = nullptr;  // why get() refuses the tensor, and a workaround; else null
   uint32_t storage = 0;
-  uint32_t sizes = 0;  // indices of values: lists of integers
+  uint32_t sizes = 0;  // like strides, the index of a value: a list of integers
   uint32_t strides = 0;
   uint8_t dtype = 0;
   bool requires_grad = false;
-  uint8_t rank = 0;    // the lists may grow after they were checked
+  uint8_t rank = 0;    // kept, since the lists may grow after they were checked
   int64_t offset = 0;  // in elements
 };
 
-/// The result of reading pickles. Values have indices: 0 is None.
+/// The result of reading pickles. A value is named by its index; index 0 is None.
 struct PickleGraph {
   static constexpr uint32_t kNone = 0;
   static constexpr uint32_t kTrue = 1;
   static constexpr uint32_t kFalse = 2;
 
   std::vector<PickleValue> values{3};
-  std::vector<PickleCell> cells{{kNone, 0}};  // the first marks the end of a chain
+  std::vector<PickleCell> cells{{kNone, 0}};  // index 0 marks the end of a list of cells
   std::vector<TorchStorage> storages;
   std::vector<TorchTensor> tensors;
 
@@ -108,12 +108,12 @@ struct PickleGraph {
   }
 };
 
-/// Makes what a pickle's globals stand for. Errors lack the byte position, which the reader adds.
+/// Makes the results of the calls in a pickle. TorchUnpickler adds the byte position to its errors.
 class TorchMaker {
  public:
   explicit TorchMaker(PickleGraph& graph) noexcept : graph_(graph) {}
 
-  /// The result of calling a global with a tuple of arguments.
+  /// Sets `made` to the result of calling a global with a tuple of arguments.
   Error call(uint32_t function, uint32_t args, uint32_t& made) {
     if (graph_.values[function].global.global == TorchGlobal::Subclass) {
       // (function, class, its arguments, the attributes)
@@ -122,7 +122,8 @@ class TorchMaker {
     }
     const PickleValue called = graph_.values[function];
     if (called.kind != PickleKind::Global || graph_.kind(args) != PickleKind::List) {
-      return fail(Error::InvalidArgument, "it calls what is not a function");
+      return fail(Error::InvalidArgument,
+                  "it calls a value that is not a function, or without a tuple of arguments");
     }
     const uint32_t first = graph_.element(args, 0);
     const bool has_none = graph_.values[args].size == 0;
@@ -145,7 +146,7 @@ class TorchMaker {
         made = has_none ? graph_.add(PickleKind::List) : first;
         if (has_none || kind == PickleKind::List) return Error::Ok;
         break;
-      case number_of(TorchGlobal::Bytes):  // also for bytes written as a text and an encoding
+      case number_of(TorchGlobal::Bytes):  // bytes, or a text and an encoding
         made = has_none                   ? graph_.add(PickleKind::Bytes)
                : kind == PickleKind::Text ? add_as(PickleKind::Latin1, first)
                                           : first;
@@ -178,12 +179,12 @@ class TorchMaker {
         return Error::Ok;
       }
     }
-    return fail(Error::InvalidArgument, "arguments of ", ShownText(called.view()).text,
-                " that torch.save does not write");
+    return fail(Error::InvalidArgument, ShownText(called.view()).text,
+                " has arguments that torch.save does not write");
   }
 
-  /// Sets an object's state: the entries of a Namespace. Attributes of other objects, such as
-  /// `_metadata` of a state_dict, are dropped.
+  /// Sets the entries of a Namespace from its state. The state of other objects, such as
+  /// `_metadata` of a state_dict, is ignored.
   Error set_state(uint32_t of, uint32_t state) {
     PickleValue& made = graph_.values[of];
     if (made.kind == PickleKind::Tensor) {
@@ -193,8 +194,8 @@ class TorchMaker {
     return Error::Ok;
   }
 
-  /// ("storage", class, key, device, elements), and in the old form also a view: (key, offset,
-  /// elements)
+  /// Makes a storage of the tuple ("storage", class, key, device, elements). In the old form a
+  /// sixth element may be a view: (key, offset, elements).
   Error make_storage(uint32_t id, uint32_t& made) {
     const auto part = [&](size_t i) -> const PickleValue& {
       return graph_.values[graph_.element(id, i)];
@@ -202,13 +203,13 @@ class TorchMaker {
     if (part(0).kind != PickleKind::Text || part(0).view() != "storage" ||
         part(1).global.global != TorchGlobal::Storage || part(2).kind != PickleKind::Text) {
       return fail(Error::InvalidArgument,
-                  "it names what is not a storage; save the weights alone: "
+                  "a persistent id is not that of a storage; save the weights alone: "
                   "torch.save(model.state_dict(), path)");
     }
     TorchStorage storage;
     storage.key = part(2).view();
     if (storage.key.size() > 255) {
-      return fail(Error::InvalidArgument, "a storage's key of ", storage.key.size(),
+      return fail(Error::InvalidArgument, "a storage's key has ", storage.key.size(),
                   " bytes, expected at most 255");
     }
     storage.dtype = part(1).global.index;
@@ -232,8 +233,9 @@ class TorchMaker {
   Error set_size(uint32_t value, uint64_t& size) const noexcept {
     const PickleValue& number = graph_.values[value];
     if (number.kind != PickleKind::Int || number.integer < 0) {
-      return fail(Error::InvalidArgument,
-                  "a storage's size, or where a view of it begins, is not a number from 0");
+      return fail(
+          Error::InvalidArgument,
+          "a storage's size, or the offset of a view of it, is not an integer of 0 or more");
     }
     size = static_cast<uint64_t>(number.integer);
     return Error::Ok;
@@ -265,7 +267,8 @@ class TorchMaker {
         const uint8_t old = made.dtype;
         TENON_TRY(set_dtype(arg(1), made));
         made.requires_grad = is_true(3);
-        if (made.dtype != old) made.refused = "a device's tensor of another dtype; save x.cpu()";
+        if (made.dtype != old)
+          made.refused = "a tensor of a device, saved as another dtype; save x.cpu()";
         return Error::Ok;
       }
       case number_of(TorchGlobal::Meta):
@@ -282,7 +285,7 @@ class TorchMaker {
         TENON_TRY(copy_tensor(arg(0), made));
         made.refused = "a nested tensor; save its unbind(), or to_padded_tensor()";
         return Error::Ok;
-      default: {  // sparse: a layout, indices, values, sizes; CSR and others have two indices
+      default: {  // sparse: a layout, and (indices, values, sizes); CSR and others have two indices
         const uint32_t parts = arg(1);
         const size_t values = graph_.kind(graph_.element(parts, 2)) == PickleKind::Tensor ? 2 : 1;
         TENON_TRY(copy_tensor(graph_.element(parts, values), made));
@@ -295,7 +298,7 @@ class TorchMaker {
   }
   Error copy_tensor(uint32_t value, TorchTensor& made) const noexcept {
     if (graph_.kind(value) != PickleKind::Tensor) {
-      return fail(Error::InvalidArgument, "it makes a tensor of another value");
+      return fail(Error::InvalidArgument, "it makes a tensor from a value that is not a tensor");
     }
     made = graph_.tensors[graph_.values[value].index];
     return Error::Ok;
@@ -303,7 +306,7 @@ class TorchMaker {
   Error set_dtype(uint32_t value, TorchTensor& made) const noexcept {
     const TorchFound found = graph_.values[value].global;
     if (found.global != TorchGlobal::Dtype) {
-      return fail(Error::InvalidArgument, "a tensor's dtype is another value");
+      return fail(Error::InvalidArgument, "a tensor's dtype is not a dtype");
     }
     made.dtype = found.index;
     return Error::Ok;
@@ -312,7 +315,8 @@ class TorchMaker {
     const PickleValue& storage = graph_.values[graph_.element(args, 0)];
     const PickleValue& offset = graph_.values[graph_.element(args, 1)];
     if (storage.kind != PickleKind::Storage || offset.kind != PickleKind::Int) {
-      return fail(Error::InvalidArgument, "a tensor without a storage and its first element there");
+      return fail(Error::InvalidArgument,
+                  "a tensor's storage is not a storage, or its offset not an integer");
     }
     made.storage = storage.index;
     made.dtype = graph_.storages[storage.index].dtype;
@@ -324,7 +328,8 @@ class TorchMaker {
       const PickleValue& value = graph_.values[list];
       if (value.kind != PickleKind::List || value.size > kMaxDims) {
         return fail(Error::InvalidArgument,
-                    "a tensor's sizes or strides are not a list of at most ", kMaxDims);
+                    "a tensor's sizes or strides are not a list of at most ", kMaxDims,
+                    " integers");
       }
       for (uint32_t cell = value.first; cell != 0; cell = graph_.cells[cell].next) {
         if (graph_.kind(graph_.cells[cell].value) == PickleKind::Int) continue;
@@ -332,7 +337,7 @@ class TorchMaker {
       }
     }
     if (graph_.values[sizes].size != graph_.values[strides].size) {
-      return fail(Error::InvalidArgument, "a tensor with ", graph_.values[sizes].size,
+      return fail(Error::InvalidArgument, "a tensor has ", graph_.values[sizes].size,
                   " sizes, but ", graph_.values[strides].size, " strides");
     }
     made.rank = static_cast<uint8_t>(graph_.values[sizes].size);
@@ -340,7 +345,7 @@ class TorchMaker {
     made.strides = strides;
     return Error::Ok;
   }
-  /// {"conj": True}, {"neg": True}, or both.
+  /// Reads a tensor's flags: {"conj": True}, {"neg": True}, or both.
   Error set_flags(uint32_t value, TorchTensor& made) const noexcept {
     const PickleValue& dict = graph_.values[value];
     if (dict.kind != PickleKind::Dict) return Error::Ok;

@@ -18,8 +18,8 @@ struct TorchEntry {
   const NamedTensor* tensor;
   const TorchDtype* dtype;
   uint64_t nbytes;
-  size_t storage;  // its number in the file
-  bool is_dense;   // whether its memory is written as it is, with its strides; else row-major
+  size_t storage;  // the number of its storage in the file
+  bool is_dense;   // whether its memory is written unchanged, with its strides; else row-major
 };
 
 /// Checks and describes a tensor.
@@ -31,15 +31,16 @@ inline Error describe_for_torch(const NamedTensor& tensor, TorchEntry& entry) no
   TENON_TRY(find_location(from, "it", there));
   entry = {&tensor, nullptr, from.nbytes(), 0, from.layout.is_dense()};
   for (const TorchDtype& dtype : kTorchDtypes) {
-    if (dtype.type != from.type || &dtype == kTorchDtypes) continue;  // the first row has no dtype
+    if (dtype.type != from.type || &dtype == kTorchDtypes) continue;  // UntypedStorage's row
     entry.dtype = &dtype;
-    break;  // later rows map to the dtype too, such as bits8 to Byte
+    break;  // a later row may have the same type: bits8 is Byte too
   }
   if (entry.dtype != nullptr) return Error::Ok;
   return fail(Error::NotSupported, "PyTorch has no dtype ", from.type);
 }
 
-/// Checks the tensors, and numbers their storages: tensors over equal byte ranges share one.
+/// Checks the tensors, and numbers their storages: tensors of one dtype over the same byte range
+/// share a storage.
 inline Error number_torch_storages(const std::vector<NamedTensor>& tensors,
                                    std::vector<TorchEntry>& entries,
                                    std::vector<const TorchEntry*>& storages) {
@@ -54,14 +55,14 @@ inline Error number_torch_storages(const std::vector<NamedTensor>& tensors,
     const ConstTensorArg arg(tensor.tensor);
     const TensorFields& from = fields(arg);
     entry.storage = storages.size();
-    // Addresses of memory that only a backend can read mean nothing.
+    // Equal addresses of memory that only a backend can read do not mean that the memory is shared.
     if (entry.is_dense && entry.nbytes != 0 && from.is_host_accessible()) {
       entry.storage =
           known.try_emplace({from.data, entry.nbytes, from.type}, storages.size()).first->second;
     }
     if (entry.storage == storages.size()) storages.push_back(&entry);
   }
-  constexpr size_t kMost = UINT16_MAX - 1 - 3;  // minizip's limit, less three other files
+  constexpr size_t kMost = UINT16_MAX - 1 - 3;  // minizip's limit, less the three other files
   if (storages.size() <= kMost) return Error::Ok;
   return fail(Error::NotSupported, storages.size(), " storages, expected at most ", kMost);
 }
@@ -71,11 +72,11 @@ class TorchPickle {
  public:
   std::string bytes = "\x80\x02";
 
-  /// A class or function, by its module and name.
+  /// Adds a class or function, by its module and name.
   void add_global(const char* module, const std::string& name) {
     add_once(std::string("c").append(module).append("\n").append(name).append("\n"));
   }
-  /// A text that may occur several times.
+  /// Adds a text that may occur several times.
   void add_word(const char* word) { add_once(text(word)); }
   void add_text(std::string_view word) { bytes += text(word); }
   void add_integer(int64_t value) {
@@ -84,7 +85,7 @@ class TorchPickle {
     bytes += is_byte ? "K" : is_int ? "J" : "\x8a\x08";
     append_number(bytes, static_cast<uint64_t>(value), is_byte ? 1 : is_int ? 4 : 8);
   }
-  /// An OrderedDict without entries.
+  /// Adds an OrderedDict without entries.
   void add_ordered_dict() {
     add_global("collections", "OrderedDict");
     bytes += ")R";  // called without arguments
@@ -99,7 +100,7 @@ class TorchPickle {
     append_number(code, word.size(), 4);
     return code.append(word);
   }
-  /// Adds it once; later occurrences refer to the pickle's memo.
+  /// Adds the opcodes at their first occurrence; later occurrences refer to the pickle's memo.
   void add_once(const std::string& code) {
     const auto [at, is_new] = memo_.try_emplace(code, static_cast<char>(memo_.size()));
     bytes += is_new ? code + 'q' : "h";
@@ -109,12 +110,12 @@ class TorchPickle {
   std::map<std::string, char> memo_;  // fewer than 256
 };
 
-/// Appends a tensor to a pickle: a call of the function that makes it.
+/// Appends a tensor to a pickle, as a call of the PyTorch function that makes the tensor.
 inline Error pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
   const ConstTensorArg tensor(entry.tensor->tensor);
   const Layout& layout = fields(tensor).layout;
   const auto sizes = layout.sizes();
-  const bool has_storage = *entry.dtype->storage != '\0';  // a class of storage
+  const bool has_storage = *entry.dtype->storage != '\0';  // whether there is a storage class
   pickle.add_global("torch._utils", has_storage ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
   pickle.bytes += "((";
   pickle.add_word("storage");
@@ -130,27 +131,27 @@ inline Error pickle_torch_tensor(const TorchEntry& entry, TorchPickle& pickle) {
   for (const int64_t size : sizes) pickle.add_integer(size);
   pickle.bytes += "t(";
   if (entry.is_dense && !layout.is_contiguous()) {
-    // PyTorch refuses negative strides, which dimensions of size 1 may have.
+    // A dimension of size 1 may have a negative stride, which PyTorch refuses.
     for (const int64_t stride : layout.strides()) pickle.add_integer(std::max<int64_t>(stride, 1));
   } else {
     Layout rows;
     TENON_TRY(rows.make_row_major(sizes, 1));
     for (const int64_t stride : rows.strides()) pickle.add_integer(stride);
   }
-  pickle.bytes += "t\x89";    // it needs no gradient
-  pickle.add_ordered_dict();  // and has no hooks
+  pickle.bytes += "t\x89";    // requires_grad=False
+  pickle.add_ordered_dict();  // backward_hooks
   if (!has_storage) pickle.add_global("torch", entry.dtype->name);
   pickle.bytes += "tR";
   return Error::Ok;
 }
 
-/// Finds a tensor's bytes: in memory order if it is dense.
+/// Finds a tensor's bytes: in the order of memory if the tensor is dense.
 inline Error find_torch_bytes(const TorchEntry& entry, HostBytes& out) noexcept {
   const ConstTensorArg tensor(entry.tensor->tensor);
   TENON_TRY(check_defined(tensor, "it"));
   const TensorFields& from = fields(tensor);
   if (from.nbytes() != entry.nbytes || from.layout.is_dense() != entry.is_dense) {
-    // By a backend's code or on_progress.
+    // A backend's code or on_progress resized the tensor.
     return fail(Error::InvalidState, "it was resized while it was written");
   }
   const size_t width = number_size(from.type);
@@ -231,10 +232,11 @@ inline Error write_torch_file(const FileTarget& to, std::vector<NamedTensor> ten
 /// unless FileWrite says otherwise. torch.load() reads the file, also with weights_only and mmap.
 /// torch.jit.load() does not: the file has no code.
 ///
-/// Each tensor's elements begin at a multiple of 64 bytes. Dense tensors, transposed ones too, keep
-/// their strides; others, and tensors outside host memory, are copied to row-major order, one at a
-/// time. Tensors of one dtype over equal byte ranges, such as tied weights, share a storage in the
-/// file and after torch.load(); tensors that overlap otherwise are written separately.
+/// The elements of each tensor begin at a multiple of 64 bytes. A dense tensor, transposed or not,
+/// keeps its strides. A tensor that is not dense, or not in host memory, is copied to row-major
+/// order, one tensor at a time. Tensors of one dtype over the same byte range, such as tied
+/// weights, share a storage in the file and after torch.load(); tensors that overlap otherwise are
+/// written separately.
 ///
 /// Ownership: reads the tensors. `on_progress` gets the bytes of the elements.
 /// Errors: InvalidArgument (a name that occurs twice, or is not UTF-8); NotSupported (more than

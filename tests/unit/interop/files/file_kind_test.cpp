@@ -45,7 +45,7 @@ const std::vector<Row>& rows() {
       {raw("\xfd\x37zXZ\0\0"), "an xz file"},
       {raw("\x28\xb5\x2f\xfd\4"), "a Zstandard file"},
       {std::string(257, 'a') + "ustar  ", "a tar archive"},
-      {raw("\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19."), "a PyTorch file, of torch.save"},
+      {raw("\x80\2\x8a\nl\xfc\x9c\x46\xf9 j\xa8P\x19."), "a PyTorch file, written by torch.save"},
       {raw("\x80\2}q\0."), "a Python pickle"},
       {raw("\x80\4\x95\x0b\0\0\0\0\0\0\0"), "a Python pickle"},
       {raw("\x80\5K\1."), "a Python pickle"},

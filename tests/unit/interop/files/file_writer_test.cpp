@@ -349,7 +349,7 @@ TEST_CASE("file writer: what is not a row of bytes, read-only or too small is re
     return detail::write_file(to, blocks);
   };
   RETURNS(InvalidState, "the tensor to write to is undefined", write(nullptr));
-  RETURNS(InvalidArgument, "is Float of sizes {0} on cpu; expected a row of Byte on cpu",
+  RETURNS(InvalidArgument, "is Float of sizes {0} on cpu; expected a 1-d tensor of Byte on cpu",
           write(empty({0}, ScalarType::Float, TensorShapeDynamism::DYNAMIC_UNBOUND)));
   RETURNS(InvalidArgument, "is Byte of sizes {2, 0} on cpu",
           write(empty({2, 0}, ScalarType::Byte)));
@@ -413,9 +413,9 @@ TEST_CASE("file writer: a function gets the bytes in order, and its error ends t
   };
   CHECK(write(append, "abc") == Error::Ok);
   CHECK(text == "abc-");
-  RETURNS(AccessFailed, "the function that takes the bytes: ", write(append, "0123456789"));
+  RETURNS(AccessFailed, "the function that receives the bytes: ", write(append, "0123456789"));
   CHECK(text == "abc-0123456789");
-  RETURNS(InvalidArgument, "the function that takes the bytes is empty",
+  RETURNS(InvalidArgument, "the function that receives the bytes is empty",
           detail::FileTarget(WriteFunction()).check());
 #if TENON_HAS_EXCEPTIONS
   const auto throws = [](const void*, size_t) -> Error { throw std::runtime_error("no socket"); };
@@ -441,7 +441,7 @@ TEST_CASE("file writer: a function gets what was put when it is flushed, and no 
   REQUIRE(file.seek(3) == Error::Ok);
   REQUIRE(file.flush() == Error::Ok);
   CHECK(text == "Xbc");
-  RETURNS(Internal, "byte 2 of a file is given away already", file.seek(2));
+  RETURNS(Internal, "byte 2 of the file has already been passed to the function", file.seek(2));
   REQUIRE(file.put("d", 1) == Error::Ok);
   REQUIRE(file.commit(false) == Error::Ok);
   CHECK(text == "Xbcd");

@@ -63,8 +63,8 @@ TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and 
        "a text of 18446744073709551615 bytes (byte 24) goes beyond the file's end at 41"},
       {GgufContent{{k, k}, {}}.bytes(), "keys 0 and 1 are both named \"k\""},
       {GgufContent{{type_key}, {}}.bytes(),
-       "key \"k\" (byte 24): a value of type 13, which the format does not have"},
-      {GgufContent{{nested}, {}}.bytes(), "key \"k\" (byte 24): an array of arrays",
+       "key \"k\" (byte 24): it has type 13, which the format does not have"},
+      {GgufContent{{nested}, {}}.bytes(), "key \"k\" (byte 24): it is an array of arrays",
        Error::NotSupported},
       {GgufContent{{gguf_key("k", Kind::Array, gguf_array(Kind::Int64, UINT64_MAX / 8 + 1, ""))},
                    {}}
@@ -92,15 +92,17 @@ TEST_CASE("gguf header: a wrong one is an error with the key or the tensor, and 
       {GgufContent{{}, {gguf_tensor("t", {4}, 24, 0), gguf_tensor("u", {4}, 24, 3)}, 8}.bytes(),
        "tensor \"u\" begins at byte 99, in the bytes of \"t\", which end at 100"},
       {GgufContent{{}, {t}, 3}.bytes(),
-       "tensor \"t\" (byte 24): its 4 bytes from 0 of the data, which is at byte 64, go beyond "
+       "tensor \"t\" (byte 24): its 4 bytes from offset 0 of the data, which begins at byte 64, go "
+       "beyond "
        "the file's end at 67; the file may have been cut: fetch it again"},
       {GgufContent{{}, {gguf_tensor("t", {4}, 24, UINT64_MAX - 1)}, 32}.bytes(), "go beyond"},
-      {GgufContent{{}, {gguf_tensor("t", {0}, 24, 33)}, 32}.bytes(), "its 0 bytes from 33"},
+      {GgufContent{{}, {gguf_tensor("t", {0}, 24, 33)}, 32}.bytes(), "its 0 bytes from offset 33"},
       {GgufContent{{gguf_key("general.alignment", Kind::Uint32, little(1u << 31))}, {t}, 4}.bytes(),
-       "which is at byte 2147483648, go beyond"},
+       "which begins at byte 2147483648, go beyond"},
       {GgufContent{{}, {gguf_tensor("t", {UINT64_MAX}, 0, 0)}, 32}.bytes(),
-       "tensor \"t\" (byte 24): a size of 18446744073709551615 (byte 37)"},
-      {GgufContent{{}, {gguf_tensor("t", {INT64_MAX}, 0, 0)}, 32}.bytes(), "64 bits"},
+       "tensor \"t\" (byte 24): size 18446744073709551615 does not fit 63 bits (byte 37)"},
+      {GgufContent{{}, {gguf_tensor("t", {INT64_MAX}, 0, 0)}, 32}.bytes(),
+       "need more than 2^63 - 1 bytes"},
       {GgufContent{{}, {gguf_tensor("t", {1u << 31, 1u << 31, 2}, 24, 0)}, 32}.bytes(),
        "tensor \"t\" (byte 24): "},
       {GgufContent{{}, {gguf_tensor("t", {33}, 2, 0)}, 64}.bytes(),

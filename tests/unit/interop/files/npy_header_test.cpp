@@ -92,7 +92,7 @@ TEST_CASE("npy header: other files, later versions and damaged files are told ap
   CHECK(find_text(bytes, text) == Error::Ok);
   // A text too long for any shape is refused before it is read.
   const unsigned char start[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 2, 0, 1, 0, 16, 0};
-  RETURNS(NotSupported, "a header of 1048577 bytes; expected at most 1048576",
+  RETURNS(NotSupported, "the header has 1048577 bytes; expected at most 1048576",
           detail::parse_npy_preamble(start, sizeof start, 5000000, text));
 }
 
@@ -235,14 +235,14 @@ TEST_CASE("npy header: a type that is not that of the bytes is refused, with bot
       {Error::NotSupported, "'V99999999999999999999'", ScalarType::Byte, "dtype V9999"},
       {Error::NotSupported, "'f4,i4'", ScalarType::Byte, "dtype f4,i4;"},
       {Error::NotSupported, "('<f4', (2,))", ScalarType::Byte, "dtype ('<f4', (2,));"},
-      {Error::NotSupported, "[]", ScalarType::Byte, "a structured dtype of 0 bytes"},
+      {Error::NotSupported, "[]", ScalarType::Byte, "the structured dtype has 0 bytes"},
       {Error::NotSupported, "[('a', '|O')]", ScalarType::Byte, "dtype |O;"},
       {Error::NotSupported, "[('a', '|V2000000000'), ('b', '|V2000000000')]", ScalarType::Byte,
-       "a structured dtype of more than 2147483647 bytes"},
+       "the structured dtype has more than 2147483647 bytes"},
       {Error::NotSupported, "[('a', '<f8', (4294967296, 4294967296))]", ScalarType::Byte,
-       "a structured dtype of more than"},
+       "the structured dtype has more than"},
       {Error::NotSupported, "[('a', '|u1', (2147483648, 2147483648, 4))]", ScalarType::Byte,
-       "a structured dtype of more than"},
+       "the structured dtype has more than"},
       {Error::InvalidArgument, "[('a')]", ScalarType::Byte, "expected ','"},
       {Error::InvalidArgument, "[('a', '<f4'", ScalarType::Byte, "expected ')'"},
       {Error::InvalidArgument, "[('a', '<f4') ('b', '<f4')]", ScalarType::Byte,
@@ -273,7 +273,7 @@ TEST_CASE(
        {"|O", "<i3", "", "<", ">>f4", "<f4 ", "b1b1", "<float32", "Float32", "u", "F8", "i16"}) {
     rows.push_back({with_descr("'" + code + "'"), "dtype " + code + expected});
   }
-  const std::string way = expected + "; to read its bytes give a type, such as ScalarType::";
+  const std::string way = expected + "; to read its bytes pass a type, such as ScalarType::";
   const char* const ways[][2] = {
       {"<V2", "BFloat16"}, {"<V1", "Float8_e4m3fn"}, {"<f1", "Float8_e4m3fn"}, {"<M8[ns]", "Long"},
       {"<m8[us]", "Long"}, {"|S3", "Byte"},          {"<U5", "Byte"},          {"|V12", "Byte"},

@@ -64,7 +64,7 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
       {"{\"a\":{\"shape\":[1.0]}}", 0,
        "tensor \"a\", shape: found a number that is not an integer"},
       {"{\"a\":{\"shape\":[9223372036854775808]}}", 0,
-       "tensor \"a\", shape: a size does not fit 64 bits"},
+       "tensor \"a\", shape: a size does not fit 63 bits"},
       {"{\"a\":{\"shape\":[true]}}", 0, "tensor \"a\", shape: found a boolean"},
       {"{\"a\":{\"data_offsets\":[0]}}", 0,
        "tensor \"a\", data_offsets: expected two offsets, found fewer"},
@@ -86,8 +86,8 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
       {"{" + ok + "}", 1,
        "tensor \"a\", data_offsets: ends at 2, but only 1 bytes follow the header (of the data, "
        "which is at offset 61)"},
-      {"{" + ok + "}", 3, "the tensors' bytes end at 2 of the data, but 3 bytes follow"},
-      {"{}", 1, "the tensors' bytes end at 0 of the data, but 1 bytes follow"},
+      {"{" + ok + "}", 3, "the tensors end at byte 2 of the data, which has 3 bytes"},
+      {"{}", 1, "the tensors end at byte 0 of the data, which has 1 bytes"},
       {"{" + entry("a", "U8", "[2]", "[1,3]") + "}", 3,
        "tensor \"a\", data_offsets: begins at 1, which leaves a gap"},
       {"{" + ok + "," + entry("b", "U8", "[2]", "[1,3]") + "}", 3,
@@ -96,14 +96,14 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
        "tensor \"b\", data_offsets: begins at 0, in the bytes of another"},
       {"{" + ok + "," + ok + "}", 2, "tensor \"a\" is there twice"},
       {"{" + entry("a", "U8", "[2]", "[0,0]") + "}", 0,
-       "tensor \"a\", data_offsets: holds 0 bytes from 0, but sizes {2} of U8 are 2"},
+       "tensor \"a\", data_offsets: holds 0 bytes from 0, but sizes {2} of U8 need 2"},
       {"{" + entry("a", "U8", "[0]", "[0,0]") + "," +
            entry("b", "U8", "[0]", "[0,18446744073709551615]") + "}",
        0, "tensor \"b\", data_offsets: ends at 18446744073709551615, but only 0 bytes"},
       {"{" + ok + "," + entry("b", "U8", "[1]", "[2,1]") + "}", 2,
-       "tensor \"b\", data_offsets: ends at 1, before its begin, 2"},
+       "tensor \"b\", data_offsets: ends at 1, before it begins, at 2"},
       {"{" + entry("a", "I32", "[1]", "[0,3]") + "}", 3,
-       "tensor \"a\", data_offsets: holds 3 bytes from 0, but sizes {1} of I32 are 4"},
+       "tensor \"a\", data_offsets: holds 3 bytes from 0, but sizes {1} of I32 need 4"},
       {"{" + entry("a", "F4", "[3]", "[0,1]") + "}", 1,
        "tensor \"a\", data_offsets: sizes {3} of F4 are not a number of whole bytes"},
       {"{" + entry("a", "U8", "[4294967296,4294967296]", "[0,0]") + "}", 0,
@@ -125,7 +125,7 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
 
 TEST_CASE("safetensors header: the length is at most 100 MB, and the file's") {
   SafeTensorsHeader header;
-  RETURNS(InvalidArgument, "not a safetensors file: 7 bytes", read(std::string(7, '\0'), header));
+  RETURNS(InvalidArgument, "not a safetensors file: it has 7 bytes", read(std::string(7, '\0'), header));
   RETURNS(InvalidArgument, "the header's length, at offset 0, is 1, expected at most 0",
           read(std::string("\1\0\0\0\0\0\0\0", 8), header));
   std::string file(8 + 100'000'001, ' ');

@@ -52,7 +52,7 @@ TEST_CASE("safetensors writer: what the format cannot say is refused, by name") 
   const TensorPtr t = ones({1});
   RETURNS(InvalidArgument, "two tensors are named \"a\"", order({{"a", t}, {"a", t}}));
   RETURNS(InvalidArgument, "is not UTF-8", order({{"\xff", t}}));
-  RETURNS(InvalidArgument, "tensor \"__metadata__\": the format has this name for the metadata",
+  RETURNS(InvalidArgument, "tensor \"__metadata__\": the format uses this name for the metadata",
           order({{"__metadata__", t}}));
   RETURNS(NotSupported, "tensor \"z\": the format has no dtype ComplexDouble, only BOOL",
           order({{"a", t}, {"z", zeros({1}, ScalarType::ComplexDouble)}}));
