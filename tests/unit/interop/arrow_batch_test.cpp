@@ -303,15 +303,16 @@ TEST_CASE("ArrowBatch: malformed structs") {
     CHECK(releases[1] == 1);
   };
   const Error invalid = Error::InvalidArgument;
-  change([](Batch& b) { b.schema.format = nullptr; }, Error::NotSupported, "not of a record batch");
+  change([](Batch& b) { b.schema.format = nullptr; }, Error::NotSupported,
+         "not that of a record batch");
   change([](Batch& b) { b.schema.format = "i"; }, Error::NotSupported,
-         "is not of a record batch, but of int32; from_arrow() takes a single array");
+         "is not that of a record batch, but of int32; from_arrow() takes a single array");
   change(
       [](Batch& b) {
         b.schema.children = nullptr;
         b.schema.n_children = 0;
       },
-      invalid, "2 children, its format 1 and 0");
+      invalid, "2 children, but its format has 1 and 0");
   change([](Batch& b) { b.schema_lists[0][1] = nullptr; }, invalid, "has no child 1");
   change([](Batch& b) { b.schemas[1].format = nullptr; }, invalid,
          "column 1 of the schema: the ArrowSchema has no format");
@@ -485,7 +486,7 @@ TEST_CASE("ArrowStream: a batch that does not fit the schema is released, and th
   producer.batches[0].array.n_children = 1;
   ArrowStream stream = ArrowStream::open(&producer.stream).value();
   FAILS(InvalidArgument,
-        "ArrowStream::next: the ArrowArray has 1 buffers and 1 children, its format",
+        "ArrowStream::next: the ArrowArray has 1 buffers and 1 children, but its format has",
         stream.next());
   CHECK(releases[1] == 1);
   CHECK(stream.next().value().has_value());

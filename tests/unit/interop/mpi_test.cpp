@@ -142,7 +142,7 @@ TEST_CASE("send, recv: MPI_ANY_SOURCE and MPI_ANY_TAG take what comes, MPI_PROC_
 TEST_CASE("send, recv: ranks, tags and tensors that cannot be are refused before MPI is called") {
   const TensorPtr t = zeros({2});
   const int n = world().size();
-  RETURNS(InvalidArgument, "send: rank " + std::to_string(n) + " is none of the",
+  RETURNS(InvalidArgument, "send: rank " + std::to_string(n) + " is not one of the",
           world().send(t, n));
   RETURNS(InvalidArgument, "rank -7", world().recv(t, -7));
   RETURNS(InvalidArgument, "is none of", world().send(t, MPI_ANY_SOURCE));

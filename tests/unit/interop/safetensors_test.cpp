@@ -90,7 +90,7 @@ TEST_CASE("safetensors: a file in memory is the one on the disk, and tensors are
       SafeTensors::open(Blob::of(sent.data() + 1, {static_cast<int64_t>(sent.size()) - 1})).value();
   CHECK(moved.find("a")->is_copied);
   CHECK(values<int32_t>(**moved.get("a")) == std::vector<int32_t>{1, 2});
-  FAILS(InvalidArgument, "SafeTensors::open: not a safetensors file: 3 bytes",
+  FAILS(InvalidArgument, "SafeTensors::open: not a safetensors file: it has 3 bytes",
         SafeTensors::open(Blob::of(sent.data(), {3})));
 }
 

@@ -666,7 +666,7 @@ TEST_CASE("shm: the name goes with the last tensor of it when no more files can 
 }
 
 TEST_CASE("shm_fd: is of the tensors of this header alone; errors name the function") {
-  RAISES(InvalidArgument, "shm_fd: the tensor is not one of", shm_fd(zeros({3})));
+  RAISES(InvalidArgument, "shm_fd: neither shm_create() nor", shm_fd(zeros({3})));
   RAISES(InvalidState, "shm_fd: the tensor is undefined", shm_fd(Tensor()));
   const TensorPtr t = shm_create({2, 3}, ScalarType::Int);
   RAISES(InvalidArgument, "shm_fd: ", shm_fd(select(t, 0, 1)));
@@ -676,7 +676,7 @@ TEST_CASE("shm_fd: is of the tensors of this header alone; errors name the funct
   const TensorPtr named = shm_create(name, {3}, ScalarType::Int);
   FAILS(InUse, "try_shm_create: /dev/shm/", try_shm_create(name, {3}, ScalarType::Int));
   FAILS(AccessFailed, "try_shm_attach: descriptor -1", try_shm_attach(-1));
-  FAILS(InvalidArgument, "try_shm_fd: the tensor is not one of", try_shm_fd(zeros({3})));
+  FAILS(InvalidArgument, "try_shm_fd: neither shm_create() nor", try_shm_fd(zeros({3})));
   FAILS(InvalidState, "try_shm_fd: the tensor is undefined", try_shm_fd(Tensor()));
 }
 

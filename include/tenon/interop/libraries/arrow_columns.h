@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The columns of a record batch of Arrow: their descriptions in the schema, and each as a tensor.
+// ArrowColumns: describes the columns of Arrow's record batches by their schema, and plans a tensor
+// for each column.
 #pragma once
 
 #include <algorithm>
@@ -11,19 +12,20 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A schema's description of a column.
+/// Describes a column of a schema.
 /// Threads: as a plain value.
 struct ArrowColumnInfo {
   std::string name;        ///< a struct's field is "point.x"
   std::string arrow_type;  ///< as pyarrow says it: "int32", "timestamp[ns, tz=UTC]", "string"; of
                            ///< an extension type its name
   ScalarType type = ScalarType::Undefined;  ///< Undefined where get() refuses the type
-  std::vector<int64_t> row_sizes;           ///< of a row's elements: {} of one number
+  std::vector<int64_t> row_sizes;           ///< the sizes of one row; {} if a row is a number
 };
 
 namespace detail {
 
-/// A type as pyarrow prints it, without the item types of lists of varying sizes and similar types.
+/// A type's name as pyarrow prints it, but without the item types of lists of varying sizes and of
+/// similar types.
 inline std::string arrow_type_name(const ArrowSchema& first) {
   std::string begin;
   std::string end;
@@ -54,18 +56,20 @@ inline std::string arrow_type_name(const ArrowSchema& first) {
   }
 }
 
-/// The columns of a schema, which this keeps. The columns of a struct are its fields.
+/// The columns of a schema; this object keeps the schema. A struct's fields are columns, not the
+/// struct.
 class ArrowColumns {
  public:
   ArrowColumns(ArrowHold<ArrowSchema>&& schema, ArrowPermutation meaning) noexcept
       : schema_(std::move(schema)), meaning_(meaning) {}
 
-  /// Reads the schema, once.
-  /// Errors: NotSupported (not a record batch's), InvalidArgument, InvalidState (malformed).
+  /// Reads the schema. Called once.
+  /// Errors: NotSupported (not the schema of a record batch); InvalidArgument, InvalidState (a
+  /// malformed schema).
   Error read() {
     const ArrowSchema& root = schema_.value;
     if (root.format == nullptr || std::strcmp(root.format, "+s") != 0) {
-      return fail(Error::NotSupported, "the schema is not of a record batch, but of ",
+      return fail(Error::NotSupported, "the schema is not that of a record batch, but of ",
                   arrow_type_name(root).c_str(), "; from_arrow() takes a single array");
     }
     for (int64_t i = 0; i < root.n_children; ++i) {
@@ -85,12 +89,12 @@ class ArrowColumns {
 
   const std::vector<ArrowColumnInfo>& infos() const noexcept { return infos_; }
 
-  /// Checks a batch against the schema, but not its columns.
+  /// Checks that a batch fits the schema; its columns are not checked.
   Error check_batch(const ArrowArray& batch) const noexcept {
     return check_arrow_array(batch, batch.offset, batch.length, 1, schema_.value.n_children);
   }
 
-  /// Plans column i of a batch.
+  /// Plans a tensor over column i of a batch.
   Error plan(size_t i, const ArrowArray& batch, ArrowPlan& made) const noexcept {
     const ArrowSchema* schema = &schema_.value;
     const ArrowArray* array = &batch;
@@ -111,7 +115,7 @@ class ArrowColumns {
   }
 
  private:
-  /// A child of the batch, and a field of that child or -1.
+  /// Where a column is: the index of a child of the batch, and of a field of that child or -1.
   struct Place {
     int64_t path[2];
   };

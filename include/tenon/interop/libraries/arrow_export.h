@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_arrow: a tensor's memory as an array of Arrow's C data interface.
+// to_arrow: exports a tensor's memory as an array of Arrow's C data interface.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@ enum class ArrowForm : uint8_t {
 
 namespace detail {
 
-/// Shared by the structs of an export. A consumer may move a child out and keep it longer than its
-/// parent, so every struct that is not released counts.
+/// The block that all structs of an export share. A consumer may move a child out and keep it
+/// longer than its parent, so `users` counts every struct that is not released.
 struct ArrowBlock {
   std::atomic<int64_t> users{0};
   MemoryHold hold;
@@ -41,8 +41,9 @@ void release_arrow(T* self) noexcept {
   static_cast<ArrowBlock*>(self->private_data)->remove_user();
 }
 
-/// Makes `root` the first of a chain of structs, each the only child of the one before. The others,
-/// `nodes`, are in the block, followed by `room` more bytes.
+/// Makes a chain of structs, each the only child of the struct before it; `root` is the first. The
+/// other structs are in the block, and `nodes` points to them; `room` more bytes follow them in the
+/// block.
 template <class T>
 Error make_arrow_chain(size_t length, size_t room, T& root, T** nodes, char*& more) noexcept {
   const size_t children = length - 1;
@@ -69,12 +70,12 @@ Error make_arrow_chain(size_t length, size_t room, T& root, T** nodes, char*& mo
   return Error::Ok;
 }
 
-/// A tensor's layout in Arrow's terms: nested lists of these sizes, or tensors of that shape.
+/// A tensor's layout in Arrow's terms: nested lists, or tensors of one shape.
 struct ArrowLayout {
-  int64_t widths[kMaxDims];  // of each list, from the outermost
+  int64_t widths[kMaxDims];  // sizes of the lists, outermost first
   size_t lists = 0;
   bool is_tensor = false;
-  bool is_ambiguous = false;  // a permutation that a reader may take for its inverse
+  bool is_ambiguous = false;  // whether readers may take the permutation for its inverse
   ArrowTensorShape tensor;
 };
 
@@ -84,24 +85,25 @@ TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowFo
   const Layout& layout = from.layout;
   const size_t rank = layout.rank();
   if (arrow_format_of(from.type) == '\0') {
-    return fail(
-        Error::NotSupported, "Arrow has no arrays of ", from.type,
-        from.type == ScalarType::Bool
-            ? ", but of eight in a byte; view_as_type(t, ScalarType::Byte) has the same memory"
-            : "; clone_tensor_ptr(t, ScalarType::Float) makes a copy");
+    return fail(Error::NotSupported, "Arrow has no arrays of ", from.type,
+                from.type == ScalarType::Bool
+                    ? ", only of eight packed in a byte; view_as_type(t, ScalarType::Byte) has the "
+                      "same memory"
+                    : "; clone_tensor_ptr(t, ScalarType::Float) makes a copy");
   }
   if (rank == 0) {
     return fail(Error::NotSupported,
-                "the tensor has no dimensions, an array has a length; reshape(t, {1}) gives one");
+                "the tensor has no dimensions, but an Arrow array needs a length; reshape(t, {1}) "
+                "has length 1");
   }
   made.is_tensor = rank > 1 && form == ArrowForm::Tensors;
-  // The other dimensions must be dense in each row. Their order is free if the type has a
-  // permutation.
+  // The other dimensions must be dense within a row. For ArrowForm::Tensors, they may have any
+  // order in memory.
   Dims order;
   for (size_t d = 1; d < rank; ++d) order.push_back(static_cast<int64_t>(d));
   TENON_TRY(check_dims("sizes", order));
   if (made.is_tensor && layout.numel != 0) {
-    // Dimensions of size 1 stay in place, whatever their strides.
+    // Dimensions of size 1 keep their place, whatever their strides are.
     size_t next = 1;
     for (const size_t d : layout.dim_order()) {
       if (d == 0 || layout.sizes()[d] == 1) continue;
@@ -117,7 +119,7 @@ TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowFo
     is_dense = is_dense && (size <= 1 || layout.numel == 0 || layout.strides()[d] == numel);
     if (i != 0 && (size > INT32_MAX || !multiply(numel, size, numel) || numel > INT32_MAX)) {
       return fail(Error::NotSupported, "sizes ", layout.sizes(),
-                  " are more than Arrow's lists have, 2^31 - 1 elements");
+                  " have more elements in a list than Arrow allows, 2^31 - 1");
     }
   }
   if (!is_dense) {
@@ -132,7 +134,7 @@ TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowFo
   }
   made.widths[made.lists++] = numel;
   bool is_permuted = false;
-  made.tensor.permutation = order;  // overwritten: the inverse
+  made.tensor.permutation = order;  // overwritten below by the inverse
   TENON_TRY(check_dims("sizes", made.tensor.permutation));
   for (size_t i = 0; i < order.size(); ++i) {
     made.tensor.shape.push_back(layout.sizes()[static_cast<size_t>(order[i])]);
@@ -151,7 +153,7 @@ TENON_TEMPLATE_INLINE Error describe_for_arrow(const TensorFields& from, ArrowFo
   return Error::Ok;
 }
 
-/// `name`: the schema's, which is copied.
+/// Writes a tensor to the two structs. `name`: the schema's name, which is copied.
 TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
                                        ArrowPermutation meaning, ArrowArray* array,
                                        ArrowSchema* schema, std::string_view name = {}) noexcept {
@@ -188,13 +190,13 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
   for (size_t i = 0; i < length; ++i) {
     const bool is_list = i < layout.lists;
     types[i]->name = "item";
-    types[i]->flags = ARROW_FLAG_NULLABLE;  // as in most types
+    types[i]->flags = ARROW_FLAG_NULLABLE;  // as most producers set it
     types[i]->format = text + i * kFormatRoom;
     Message format(text + i * kFormatRoom, kFormatRoom);
     arrays[i]->length = count;
     arrays[i]->n_buffers = is_list ? 1 : 2;
     auto* const pair = static_cast<const void**>(static_cast<void*>(buffers)) + 2 * i;
-    pair[0] = nullptr;  // no nulls
+    pair[0] = nullptr;  // no validity bitmap: there are no nulls
     pair[1] = from.data;
     arrays[i]->buffers = pair;
     if (is_list) {
@@ -219,8 +221,8 @@ TENON_TEMPLATE_INLINE Error make_arrow(const TensorArg& tensor, ArrowForm form,
   return Error::Ok;
 }
 
-/// Makes `root` a struct of `count` children, not set yet. The children are in its block, followed
-/// by `room` more bytes.
+/// Makes `root` a struct with `count` children, which the caller sets. The children are in the
+/// root's block, followed by `room` more bytes.
 template <class T>
 Error make_arrow_struct(size_t count, size_t room, T& root, T*& children, char*& more) noexcept {
   const size_t each = sizeof(T) + sizeof(T*);
@@ -248,22 +250,23 @@ Error make_arrow_struct(size_t count, size_t room, T& root, T*& children, char*&
 
 }  // namespace detail
 
-/// Writes a tensor to the two structs: one dimension as an array of numbers; more as an array, as
-/// long as the first dimension, of tensors or of lists. In ArrowForm::Tensors the other dimensions
-/// may have any order in memory, which the type's permutation describes. Readers disagree on
-/// permutations that differ from their inverse, as that of {n, h, w, c} permuted to {n, c, h, w}:
-/// unless `meaning` chooses one, such a tensor is copied to row-major order.
+/// Exports a tensor to the two structs. A tensor of one dimension becomes an array of numbers; a
+/// tensor of more dimensions becomes an array of tensors or of lists, whose length is the tensor's
+/// first size. In ArrowForm::Tensors the other dimensions may have any order in memory, which the
+/// type's permutation describes. Readers disagree on permutations that differ from their inverse,
+/// such as that of {n, h, w, c} permuted to {n, c, h, w}: a tensor with such a permutation is
+/// copied to row-major order, unless `meaning` chooses how the permutation is written.
 ///
-/// Ownership: overwrites the structs without releasing their content. They share the memory, not
-/// the shape: until the array is released the memory stays and the tensor cannot grow (InUse).
+/// Ownership: overwrites the structs without releasing their content. The array shares the tensor's
+/// memory: until the array is released, the memory stays alive and the tensor cannot grow (InUse).
 /// Children may be moved out, as Arrow's specification allows. Consumers assume that an array is
-/// constant: do not write to it. After an error the structs are unchanged.
-/// Errors: InvalidArgument (null; data that is not aligned), InvalidState (undefined; a
-/// placeholder), NotSupported (no dimensions; Bool, of which Arrow has eight in a byte, BFloat16,
-/// Float8 and complex types; strides with gaps, or in lists any that are not contiguous; 2^31
-/// elements or more in one of the first dimension; memory that the host cannot reach), OutOfMemory.
+/// constant: do not write to the tensor meanwhile. After an error the structs are unchanged.
+/// Errors: InvalidArgument (a null pointer; data that is not aligned); InvalidState (undefined; a
+/// placeholder); NotSupported (no dimensions; Bool, which Arrow packs eight in a byte; BFloat16,
+/// Float8 and complex types; strides with gaps, or in ArrowForm::Lists any that are not contiguous;
+/// 2^31 elements or more in a row; memory that the host cannot reach); OutOfMemory.
 /// Threads: the release callbacks may run on any thread.
-/// Cost: two allocations, and the copy. Source: arrow::ExportArray.
+/// Cost: two allocations, and a copy if one is made. Source: arrow::ExportArray.
 inline void to_arrow(const TensorArg& tensor, ArrowArray* array, ArrowSchema* schema,
                      ArrowForm form = ArrowForm::Tensors,
                      ArrowPermutation meaning = ArrowPermutation::Unambiguous) {

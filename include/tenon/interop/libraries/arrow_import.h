@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// from_arrow: an array of Arrow's C data interface as a tensor.
+// from_arrow: makes a tensor over an array of Arrow's C data interface.
 #pragma once
 
 #include <string_view>
@@ -11,14 +11,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The result of reading an array's nested types. `sizes` are in memory order, first the number of
-/// rows; dimension d of the tensor has sizes[order[d]].
+/// The result of reading an array's nested types. `sizes` are in memory order: first the number of
+/// rows. Dimension d of the tensor has size sizes[order[d]].
 struct ArrowPlan {
   Dims sizes;
   Dims order;
   ScalarType type = ScalarType::Undefined;
   const void* values = nullptr;
-  int64_t begin = 0;  // of the elements, in `values`
+  int64_t begin = 0;  // index of the first element in `values`
 };
 
 /// Whether bit i of an array's bitmap is set.
@@ -26,15 +26,15 @@ inline bool arrow_bit(const void* bits, int64_t i) noexcept {
   return (static_cast<const uint8_t*>(bits)[i / 8] >> (i % 8) & 1) != 0;
 }
 
-/// Checks that an array has that many buffers and children, and that none of its `count` values
-/// from `begin` is null.
+/// Checks that an array has the given numbers of buffers and children, and that none of the `count`
+/// values from index `begin` on is null.
 inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t count,
                                int64_t buffers, int64_t children) noexcept {
   int64_t end = 0;
   int64_t needed = 0;
   if (array.n_buffers != buffers || array.buffers == nullptr || array.n_children != children) {
     return fail(Error::InvalidArgument, "the ArrowArray has ", array.n_buffers, " buffers and ",
-                array.n_children, " children, its format ", buffers, " and ", children);
+                array.n_children, " children, but its format has ", buffers, " and ", children);
   }
   if (array.length < 0 || array.offset < 0 || !add(array.offset, array.length, end) ||
       !add(begin, count, needed) || needed > end) {
@@ -60,8 +60,8 @@ inline Error check_arrow_array(const ArrowArray& array, int64_t begin, int64_t c
               " values are null, which tensors do not have; fill or drop them");
 }
 
-/// Adds the dimensions of a fixed-size list of `width` values, whose schema may have the tensor
-/// type.
+/// Adds the dimensions of a fixed-size list of `width` values: one, or those of the extension type
+/// arrow.fixed_shape_tensor.
 inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermutation meaning,
                             ArrowPlan& plan) noexcept {
   ArrowTensorShape list;
@@ -76,14 +76,14 @@ inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermu
     for (const int64_t size : list.shape) fits = multiply(numel, size, numel) && fits;
     if (!fits || numel != width) {
       return fail(Error::InvalidArgument, "arrow.fixed_shape_tensor of shape ", list.shape,
-                  " is stored in lists of ", width);
+                  " is stored in lists of ", width, " values");
     }
     if (meaning != ArrowPermutation::Specification && !is_own_inverse(list.permutation)) {
       if (meaning == ArrowPermutation::Unambiguous) {
         return fail(Error::NotSupported,
                     "Arrow's specification and pyarrow mean different tensors by the permutation ",
                     list.permutation,
-                    "; say whose it is: ArrowPermutation::Specification or ::Pyarrow");
+                    "; pass ArrowPermutation::Specification or ::Pyarrow to choose one");
       }
       Dims inverse = list.permutation;
       TENON_TRY(check_dims("permutation", inverse));
@@ -103,7 +103,7 @@ inline Error add_arrow_dims(const ArrowSchema& schema, int64_t width, ArrowPermu
   return check_dims("sizes", plan.sizes);
 }
 
-/// The number after "+w:", the format of a fixed-size list; -1 for other formats.
+/// The width of a fixed-size list, whose format is "+w:" and a number; -1 for other formats.
 inline int64_t arrow_list_width(const char* format) noexcept {
   if (std::strncmp(format, "+w:", 3) != 0 || format[3] == '\0') return -1;
   int64_t width = 0;
@@ -114,7 +114,7 @@ inline int64_t arrow_list_width(const char* format) noexcept {
   return width;
 }
 
-/// Checks that a list or struct has child `i`, which was not moved out.
+/// Checks that a list or struct has child `i`, and that the child was not moved out.
 template <class T>
 Error check_arrow_child(const T& parent, int64_t i) noexcept {
   if (parent.n_children <= i || parent.children == nullptr || parent.children[i] == nullptr) {
@@ -124,10 +124,10 @@ Error check_arrow_child(const T& parent, int64_t i) noexcept {
   if (parent.children[i]->release != nullptr) return Error::Ok;
   return fail(Error::InvalidState,
               "a child of the ArrowSchema or the ArrowArray was moved out "
-              "or released: its memory is another owner's");
+              "or released: its memory has another owner");
 }
 
-/// Plans the parts that depend only on the schema: the dtype, and the sizes of one row.
+/// Plans what depends only on the schema: the dtype, and the sizes of one row.
 inline Error plan_arrow_rows(const ArrowSchema& first, ArrowPermutation meaning,
                              ArrowPlan& plan) noexcept {
   plan.sizes.push_back(0);
@@ -161,13 +161,14 @@ inline Error plan_arrow_rows(const ArrowSchema& first, ArrowPermutation meaning,
     }
   }
   const ArrowFormatRow* const row = find_arrow_format(schema->format);
-  return fail(Error::NotSupported, "Arrow's format \"", schema->format, "\"",
-              row == nullptr ? "" : ", ", row == nullptr ? "" : row->type_name,
-              ", is not one of numbers, Booleans, dates and times, and fixed-size lists of them");
+  return fail(
+      Error::NotSupported, "Arrow's format \"", schema->format, "\"", row == nullptr ? "" : ", ",
+      row == nullptr ? "" : row->type_name,
+      ", is not supported; expected numbers, Booleans, dates, times or fixed-size lists of them");
 }
 
-/// Finds the values of the `count` rows from `begin` on, which includes the array's offset.
-/// plan_arrow_rows() checked the schema.
+/// Finds the values of `count` rows from row `begin` on; `begin` includes the array's offset.
+/// Precondition: plan_arrow_rows() checked the schema.
 inline Error plan_arrow_values(const ArrowSchema& first, const ArrowArray& of_first, int64_t begin,
                                int64_t count, ArrowPlan& plan) noexcept {
   plan.sizes[0] = count;
@@ -180,7 +181,7 @@ inline Error plan_arrow_values(const ArrowSchema& first, const ArrowArray& of_fi
     array = array->children[0];
     if (!multiply(begin, width, begin) || !add(begin, array->offset, begin) ||
         !multiply(count, width, count)) {
-      return fail(Error::InvalidArgument, "lists of ", width, " overflow the address space");
+      return fail(Error::InvalidArgument, "lists of ", width, " values overflow the address space");
     }
   }
   TENON_TRY(check_arrow_array(*array, begin, count, 2, 0));
@@ -192,7 +193,8 @@ inline Error plan_arrow_values(const ArrowSchema& first, const ArrowArray& of_fi
   return Error::Ok;
 }
 
-/// Makes the tensor. It takes `keep`, which owns the values, unless they are copied.
+/// Makes the tensor. Unless the values are copied, the tensor takes over `keep`, which owns the
+/// values.
 template <class Keep>
 Error make_from_arrow(const ArrowPlan& from, Keep& keep, NewTensor& new_tensor) noexcept {
   const auto size = static_cast<int64_t>(elementSize(from.type));
@@ -216,7 +218,7 @@ Error make_from_arrow(const ArrowPlan& from, Keep& keep, NewTensor& new_tensor) 
   if (!multiply(from.begin, size, offset)) {
     return fail(Error::InvalidArgument, "offset ", from.begin, " overflows the address space");
   }
-  // An empty array's buffer may be null.
+  // The buffer of an empty array may be null.
   const char* const data =
       from.values == nullptr ? nullptr : static_cast<const char*>(from.values) + offset;
   if (dense.numel != 0) TENON_TRY(check_aligned(data, from.type));
@@ -242,23 +244,25 @@ template <class Out>
 struct FromArrow {
   const char* function;
 
-  /// An array of numbers or Booleans, of dates and times, of fixed-size lists of these, or of the
-  /// extension type arrow.fixed_shape_tensor, as a tensor. Its sizes are the array's length, then
-  /// the lists' sizes or the tensors' shape; a permutation becomes strides, with the given meaning.
-  /// Dates and times are counts of their unit, Int if Arrow has 32 bits (date32, time32), else
-  /// Long; ArrowBatch reports the unit. lance.bfloat16 is BFloat16; other extension types are read
-  /// as their storage type.
+  /// Makes a tensor over an array of numbers, Booleans, dates or times, of fixed-size lists of
+  /// these, or of the extension type arrow.fixed_shape_tensor. The tensor's sizes are the array's
+  /// length, then the lists' sizes or the shape of the extension type; the extension type's
+  /// permutation becomes strides, read by `meaning`. Dates and times become counts of their unit:
+  /// Int for 32 bits (date32, time32), else Long; ArrowBatch reports the unit. lance.bfloat16
+  /// becomes BFloat16; other extension types are read as their storage type.
   ///
-  /// Ownership: takes both structs, also on failure, and marks them as released, as Arrow's
-  /// specification requires. The tensor keeps the array's memory, which others may share, and is
-  /// read-only. Booleans are copied, since Arrow packs eight in a byte.
-  /// Errors: InvalidArgument (null; fewer buffers, children or elements than the format says;
-  /// malformed metadata; data that is not aligned; more than kMaxDims dimensions), InvalidState
-  /// (released, or a list whose child was), NotSupported (nulls among the values; other types, such
-  /// as texts, decimals and dictionaries; a permutation that is not its own inverse, unless
-  /// `meaning` says whose it is), OutOfMemory.
-  /// Threads: the array's release callback runs on the thread that drops the last user.
-  /// Cost: two allocations; reads the bitmap where nulls are counted or may be there.
+  /// Ownership: takes over both structs, also after an error, and marks them as released, as
+  /// Arrow's specification requires. The tensor keeps the array's memory, and is read-only, since
+  /// others may share the memory. Booleans are copied, since Arrow packs eight in a byte.
+  /// Errors: InvalidArgument (a null pointer; fewer buffers, children or elements than the format
+  /// requires; malformed metadata; data that is not aligned; more than kMaxDims dimensions);
+  /// InvalidState (a released struct, or a list whose child was released); NotSupported (null
+  /// values; other types, such as texts, decimals and dictionaries; a permutation that is not its
+  /// own inverse, if `meaning` does not choose how to read it); OutOfMemory.
+  /// Threads: the array's release callback runs on the thread that drops the last handle to the
+  /// memory.
+  /// Cost: two allocations; reads the validity bitmap if the array states that it has nulls, or
+  /// does not state their number.
   /// Source: arrow::ImportArray.
   Out operator()(ArrowArray* array, ArrowSchema* schema,
                  ArrowPermutation meaning = ArrowPermutation::Unambiguous) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The structs of Arrow's C data and C stream interfaces, and tenon's types for Arrow's formats; the
-// metadata of Arrow's extension type arrow.fixed_shape_tensor.
+// The structs of Arrow's C data and C stream interfaces; tenon's types for Arrow's formats; a
+// reader and a writer of the metadata of Arrow's extension type arrow.fixed_shape_tensor.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@
 #include "tenon/core/scalar_type.h"
 #include "tenon/core/strides.h"
 
-// As in Arrow's specification; other libraries' headers may have the same lines.
+// The same lines as in Arrow's specification, guarded by a macro: other libraries' headers may have
+// them too.
 #ifndef ARROW_C_DATA_INTERFACE
 #define ARROW_C_DATA_INTERFACE
 
@@ -72,7 +73,7 @@ struct ArrowArrayStream {
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Arrow's formats. One that ends with ':' is followed by parameters.
+/// A format of Arrow. If it ends with ':', parameters follow it.
 struct ArrowFormatRow {
   char format[5];
   ScalarType type;     // of a tensor's elements; Undefined if there is none
@@ -90,8 +91,8 @@ inline constexpr ArrowFormatRow kArrowFormats[] = {
     {"e", ScalarType::Half, "halffloat"},
     {"f", ScalarType::Float, "float"},
     {"g", ScalarType::Double, "double"},
-    {"b", ScalarType::Bool, "bool"},  // eight in a byte
-    // Counts of their unit.
+    {"b", ScalarType::Bool, "bool"},  // packed: eight in a byte
+    // The values are counts of their unit.
     {"tdD", ScalarType::Int, "date32[day]"},
     {"tdm", ScalarType::Long, "date64[ms]"},
     {"tts", ScalarType::Int, "time32[s]"},
@@ -129,7 +130,7 @@ inline constexpr ArrowFormatRow kArrowFormats[] = {
     {"+us:", ScalarType::Undefined, "sparse_union"},
     {"+r", ScalarType::Undefined, "run_end_encoded"}};
 
-/// Null for an unknown format.
+/// Finds the row of a format; null if it is unknown.
 inline const ArrowFormatRow* find_arrow_format(std::string_view format) noexcept {
   for (const ArrowFormatRow& row : kArrowFormats) {
     const std::string_view known = row.format;
@@ -137,12 +138,12 @@ inline const ArrowFormatRow* find_arrow_format(std::string_view format) noexcept
   }
   return nullptr;
 }
-/// Undefined for a format without a type in tenon.
+/// tenon's type for a format; Undefined if tenon has none.
 inline ScalarType type_of_arrow_format(const char* format) noexcept {
   const ArrowFormatRow* const row = find_arrow_format(format);
   return row == nullptr ? ScalarType::Undefined : row->type;
 }
-/// '\0' for a type that Arrow lacks, or whose elements have no addresses in Arrow.
+/// Arrow's format for a type; '\0' if Arrow lacks the type or packs its elements into bits.
 inline char arrow_format_of(ScalarType type) noexcept {
   for (const ArrowFormatRow& row : kArrowFormats) {
     if (row.type == ScalarType::Bool) break;
@@ -151,7 +152,8 @@ inline char arrow_format_of(ScalarType type) noexcept {
   return '\0';
 }
 
-/// A struct that was moved here and is released once. As a deleter it keeps its memory.
+/// Holds a struct that was moved into it, and releases it once. As a deleter, it keeps the struct's
+/// memory alive.
 template <class T>
 struct ArrowHold {
   explicit ArrowHold(T* from) noexcept : value() {
@@ -172,12 +174,12 @@ struct ArrowHold {
 
 }  // namespace detail
 
-/// The meaning of a permutation in arrow.fixed_shape_tensor. By Arrow's specification, dimension d
-/// of a tensor is dimension permutation[d] of the shape in memory. pyarrow writes the inverse (and
-/// reads neither right, unless all sizes are equal; both as of pyarrow 26). The two agree on
-/// permutations that equal their inverse, such as {1, 0}; {2, 0, 1} does not.
+/// How a permutation in arrow.fixed_shape_tensor is read. By Arrow's specification, dimension d of
+/// a tensor is dimension permutation[d] of the shape in memory. pyarrow 26 writes the inverse
+/// permutation (and reads neither correctly, unless all sizes are equal). Both readings agree on a
+/// permutation that equals its inverse, such as {1, 0}, but not on {2, 0, 1}.
 enum class ArrowPermutation : uint8_t {
-  Unambiguous,  ///< what both agree on: to_arrow() copies others to row-major, from_arrow() refuses
+  Unambiguous,  ///< only those on which both agree: to_arrow() copies, from_arrow() refuses others
   Specification,  ///< Arrow's specification, which arrow-rs follows too
   Pyarrow,        ///< as FixedShapeTensorArray.from_numpy_ndarray() writes it
 };
@@ -187,11 +189,12 @@ namespace detail {
 inline constexpr std::string_view kArrowExtensionName = "ARROW:extension:name";
 inline constexpr std::string_view kArrowExtensionMetadata = "ARROW:extension:metadata";
 inline constexpr std::string_view kArrowTensorName = "arrow.fixed_shape_tensor";
-/// Arrow has no bfloat16. Lance stores it as binaries of two bytes, under this name.
+/// Arrow has no bfloat16. Lance stores bfloat16 as two-byte binaries, in an extension type of this
+/// name.
 inline constexpr std::string_view kArrowBFloat16Name = "lance.bfloat16";
 
-/// Finds a value in a schema's metadata: the number of pairs, then key and value, each after its
-/// length. Null metadata has none.
+/// Finds a value in a schema's metadata, which consists of the number of pairs and of keys and
+/// values, each preceded by its length. Null metadata has no pairs.
 inline Error find_arrow_metadata(const char* metadata, std::string_view key, bool& found,
                                  std::string_view& value) noexcept {
   found = false;
@@ -221,21 +224,21 @@ inline Error find_arrow_metadata(const char* metadata, std::string_view key, boo
   return Error::Ok;
 }
 
-/// The sizes of each tensor in memory order. Dimension d of the tensor is dimension permutation[d]
-/// of these, or d if there is no permutation.
+/// `shape`: the sizes of each tensor in memory order. Dimension d of the tensor is dimension
+/// permutation[d] of `shape`, or dimension d if there is no permutation.
 struct ArrowTensorShape {
   Dims shape;
   Dims permutation;
 };
 
-/// Reads the type's JSON, an object of lists: {"shape":[2,3],"permutation":[1,0]}. Lists of texts
-/// and nulls, such as "dim_names", and nulls are skipped. arrow-rs writes "permutations". Strict:
-/// anything else is an error.
+/// Reads the extension type's JSON, an object of lists: {"shape":[2,3],"permutation":[1,0]}. Skips
+/// nulls, and lists of texts and nulls, such as "dim_names". "permutations", which arrow-rs writes,
+/// is read as "permutation". Anything else is an error.
 class ArrowTensorReader {
  public:
   explicit ArrowTensorReader(std::string_view text) noexcept : text_(text) {}
 
-  /// Reads all of the text.
+  /// Reads the whole text; false if it is malformed.
   bool read(ArrowTensorShape& made) noexcept {
     bool has_shape = false;
     bool has_permutation = false;
@@ -256,7 +259,7 @@ class ArrowTensorReader {
     } while (valid && take(','));
     return valid && has_shape && take('}') && next() == '\0' && at_ == text_.size();
   }
-  /// The position at which it failed.
+  /// The position at which read() failed.
   size_t position() const noexcept { return at_; }
 
  private:
@@ -271,7 +274,7 @@ class ArrowTensorReader {
     at_ += is_there;
     return is_there;
   }
-  /// Reads a text without unescaping it: keys that matter have no escapes.
+  /// Reads a text without unescaping it: no key that is looked for has escapes.
   bool read_text(std::string_view& text) noexcept {
     if (!take('"')) return false;
     const size_t begin = at_;
@@ -334,7 +337,8 @@ inline Error parse_arrow_tensor(std::string_view json, ArrowTensorShape& made) n
   for (const int64_t d : made.permutation) {
     if (made.permutation.size() != rank || d >= static_cast<int64_t>(rank) || seen[d]) {
       return fail(Error::InvalidArgument, "the permutation ", made.permutation,
-                  " of arrow.fixed_shape_tensor is none of the dimensions of shape ", made.shape);
+                  " of arrow.fixed_shape_tensor does not permute the dimensions of shape ",
+                  made.shape);
     }
     seen[d] = true;
   }
@@ -348,15 +352,16 @@ inline bool is_own_inverse(const Dims& permutation) noexcept {
   return true;
 }
 
-/// Writes the inverse of a permutation to a list of its length.
+/// Writes the inverse of a permutation to `inverse`, a list of the same length.
 inline void invert(const Dims& permutation, Dims& inverse) noexcept {
   for (size_t d = 0; d < permutation.size(); ++d) {
     inverse[static_cast<size_t>(permutation[d])] = static_cast<int64_t>(d);
   }
 }
 
-/// The metadata of a schema of that type. `capacity` is arrow_tensor_room()'s.
+/// An upper bound of the extension type's metadata in bytes, for a tensor of that rank.
 constexpr size_t arrow_tensor_room(size_t rank) noexcept { return 200 + 24 * rank; }
+/// Writes the extension type's metadata. `capacity`: arrow_tensor_room() of the rank.
 inline void write_arrow_tensor(const ArrowTensorShape& from, char* bytes,
                                size_t capacity) noexcept {
   const auto put = [&bytes](const void* source, size_t size) {

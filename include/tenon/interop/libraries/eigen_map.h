@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// as_eigen, as_eigen_map, try_as_eigen, try_as_eigen_map: a tensor's memory as Eigen's maps.
-// <unsupported/Eigen/CXX11/Tensor> need not be included.
+// as_eigen, as_eigen_map, try_as_eigen, try_as_eigen_map: Eigen's maps over a tensor's memory. Does
+// not include <unsupported/Eigen/CXX11/Tensor>.
 #pragma once
 
 #include "tenon/config.h"
@@ -20,7 +20,7 @@ namespace detail {
 template <class P, int kOptions, class S>
 inline constexpr bool is_nothrow_movable_v<Eigen::Map<P, kOptions, S>> = true;
 
-/// The dtype of Eigen's elements. half and bfloat16 have the bits of tenon's.
+/// The dtype of Eigen's elements. Eigen's half and bfloat16 have the same bits as tenon's.
 template <class Scalar>
 constexpr ScalarType eigen_type() noexcept {
   using T = std::remove_const_t<Scalar>;
@@ -31,7 +31,7 @@ constexpr ScalarType eigen_type() noexcept {
   return type;
 }
 
-/// A Map's arguments.
+/// The template arguments of a Map.
 template <class M>
 struct EigenMap : std::false_type {};
 template <class P, int kMapOptions, class S>
@@ -40,15 +40,15 @@ struct EigenMap<Eigen::Map<P, kMapOptions, S>> : std::true_type {
   static constexpr int kAlignment = kMapOptions & Eigen::AlignedMask;
 };
 
-/// Whether E, or the class it derives from (as a segment does from Block), is dense; whether it is
-/// a Matrix or an Array.
+/// Overloads that tell whether a class is, or derives from, a dense expression (a segment derives
+/// from Block), and whether from a Matrix or an Array.
 template <class D>
 std::true_type is_eigen_dense(const Eigen::DenseBase<D>*);
 std::false_type is_eigen_dense(const void*);
 template <class D>
 std::true_type is_eigen_plain(const Eigen::PlainObjectBase<D>*);
 std::false_type is_eigen_plain(const void*);
-/// Whether it is a Ref to const, which may hold a copy of its argument.
+/// An overload that tells whether a class is a Ref to const, which may hold a copy of its argument.
 template <class P, int kOptions, class S>
 std::true_type is_eigen_const_ref(const Eigen::Ref<const P, kOptions, S>*);
 std::false_type is_eigen_const_ref(const void*);
@@ -65,7 +65,7 @@ inline constexpr bool
     is_eigen_v<E, std::void_t<decltype(std::declval<E&>().data(), int{E::Layout}, E::NumIndices)>> =
         true;
 
-/// Whether a dense expression has memory with strides.
+/// Whether a dense expression has memory that strides describe.
 template <class E, class = void>
 inline constexpr bool has_eigen_memory_v = false;
 template <class E>
@@ -77,11 +77,11 @@ template <class E>
 constexpr bool owns_elements() noexcept {
   if constexpr (is_eigen_dense_v<E>) {
     return decltype(is_eigen_plain(static_cast<E*>(nullptr)))::value;
-  } else {  // a TensorMap has a constructor from a pointer
+  } else {  // a TensorMap can be constructed from a pointer, a Tensor cannot
     return !std::is_constructible_v<E, typename E::Scalar*, typename E::Dimensions>;
   }
 }
-/// A size of a Tensor. Sizes that are fixed by the type have no addresses, and take a signed index.
+/// A size of a Tensor. Sizes that the type fixes have no addresses, and their index is signed.
 template <class Dimensions>
 decltype(auto) eigen_size(Dimensions& dimensions, size_t d) noexcept {
   using Fixed = std::ptrdiff_t;
@@ -98,7 +98,7 @@ void describe_eigen(const E& from, Dims& sizes, Dims& strides) noexcept {
     constexpr size_t rank = E::NumIndices;
     for (size_t d = 0; d < rank; ++d) sizes.push_back(eigen_size(from.dimensions(), d));
     strides = sizes;
-    if (strides.size() != rank) return;  // out of memory, which check_dims() of the sizes reports
+    if (strides.size() != rank) return;  // out of memory: check_dims() of the sizes reports it
     int64_t stride = 1;
     for (size_t i = 0; i < rank; ++i) {
       const size_t d = int{E::Layout} == Eigen::ColMajor ? i : rank - 1 - i;
@@ -114,7 +114,7 @@ void describe_eigen(const E& from, Dims& sizes, Dims& strides) noexcept {
   }
 }
 
-/// A Stride object, with the given values where its type is dynamic.
+/// Makes a Stride object; values that its type fixes are ignored.
 template <class S>
 S eigen_stride(Eigen::Index outer, Eigen::Index inner) {
   constexpr int kOuter = S::OuterStrideAtCompileTime, kInner = S::InnerStrideAtCompileTime;
@@ -122,38 +122,42 @@ S eigen_stride(Eigen::Index outer, Eigen::Index inner) {
   if (kInner != Eigen::Dynamic) inner = kInner;
   if constexpr (std::is_constructible_v<S, Eigen::Index, Eigen::Index>) {
     return S(outer, inner);
-  } else {  // OuterStride or InnerStride, whose other stride is 0
+  } else {  // OuterStride or InnerStride: the other stride is 0
     return S(kOuter == 0 ? inner : outer);
   }
 }
 
-/// Whether elements of type `Scalar` may be mapped. It is const for reading only.
+/// Checks whether a map with elements of type `Scalar` may be made. A const `Scalar` asks for
+/// reading only.
 template <class Scalar>
 Error check_for_eigen(const TensorArg& tensor, size_t rank, int alignment) noexcept {
   TENON_TRY(check_host_access(tensor));
   const TensorFields& from = fields(tensor);
   TENON_TRY(check_access("tensor", view_of(from), eigen_type<Scalar>(), rank));
   if (from.readonly && !std::is_const_v<Scalar>) {
-    return fail(Error::InvalidState, "the tensor is read-only; its map has const elements");
+    return fail(Error::InvalidState,
+                "the tensor is read-only; map it with elements of a const type");
   }
   if (!std::is_const_v<Scalar> && from.layout.may_overlap()) {
     return fail(Error::NotSupported, "strides ", from.layout.strides(), " of sizes ",
-                from.layout.sizes(), " let elements share memory; a map of const ones takes them");
+                from.layout.sizes(),
+                " let elements share memory; map them with elements of a const type");
   }
   const auto address = reinterpret_cast<uintptr_t>(from.data);
   if (alignment != 0 && address % static_cast<uintptr_t>(alignment) != 0) {
     return fail(Error::InvalidArgument, "the data is not at a multiple of ", alignment,
-                " bytes, as the map's type says; Eigen::Unaligned takes any");
+                " bytes, as the map's type requires; Eigen::Unaligned requires nothing");
   }
   return Error::Ok;
 }
-/// `fixed` is the size in the map's type.
+/// Checks a size that the map's type fixes to `fixed`.
 inline Error check_eigen_size(const Layout& layout, size_t d, int64_t fixed) noexcept {
   if (fixed == layout.sizes()[d]) return Error::Ok;
   return fail(Error::InvalidArgument, "size ", layout.sizes()[d], " of dimension ", d,
-              " is not that of the map's type, ", fixed);
+              " differs from the size in the map's type, ", fixed);
 }
-/// Checks that a map's strides are the tensor's. Strides of size-1 dimensions do not matter.
+/// Checks that a map's strides equal the tensor's. Strides of dimensions of size 1 are not
+/// compared.
 template <class M>
 Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   Dims sizes, strides;
@@ -163,21 +167,21 @@ Error check_eigen_strides(const M& map, const Layout& layout) noexcept {
   for (size_t d = 0; d < strides.size() && layout.numel != 0; ++d) {
     if (sizes[d] != 1 && strides[d] != layout.strides()[d]) {
       return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
-                  " are not those of the map's type, which are ", strides,
-                  "; as_eigen_map() takes any, contiguous(t) makes a copy in rows");
+                  " differ from the strides of the map's type, ", strides,
+                  "; as_eigen_map() takes any strides, contiguous(t) makes a row-major copy");
     }
   }
   return Error::Ok;
 }
 
-/// A Map with the sizes of its type, and the tensor's strides where its type is dynamic.
+/// Makes a Map of type M. Strides that M does not fix are the tensor's.
 template <class M>
 M eigen_map_of(const TensorFields& from) {
   constexpr bool kVector = M::IsVectorAtCompileTime;
   constexpr bool kHasRows = !kVector || M::ColsAtCompileTime == 1;
   constexpr bool kHasColumns = !kVector || M::RowsAtCompileTime == 1;
   const Layout& layout = from.layout;
-  const size_t rows = 0, columns = kVector ? 0 : 1;  // dimensions
+  const size_t rows = 0, columns = kVector ? 0 : 1;  // indices of the dimensions
   const size_t d = M::IsRowMajor ? columns : rows;   // the inner dimension
   const int64_t inner_size = layout.sizes()[d];
   const int64_t inner = inner_size > 1 ? layout.strides()[d] : 1;
@@ -197,7 +201,7 @@ typename M::Dimensions eigen_dimensions(const Layout& layout) {
   }
   return dimensions;
 }
-/// The Map or TensorMap of a tensor that passed check_eigen().
+/// Makes the Map or TensorMap of a tensor that passed check_eigen().
 template <class M>
 M eigen_of(const TensorFields& from) {
   if constexpr (EigenMap<M>::value) {
@@ -239,15 +243,17 @@ Error check_eigen(const TensorArg& tensor) noexcept {
 
 }  // namespace detail
 
-/// The tensor's memory as an Eigen::Map or Eigen::TensorMap, whose type is named:
-/// `as_eigen<Eigen::Map<Eigen::Matrix3f>>(t)`. A vector has one dimension, other Maps have two, a
-/// TensorMap its own number. The strides must be the type's. The try_ form returns a Result.
+/// Makes an Eigen::Map or Eigen::TensorMap of type M over the tensor's memory:
+/// `as_eigen<Eigen::Map<Eigen::Matrix3f>>(t)`. The tensor must have one dimension for a Map of a
+/// vector, two for other Maps, and for a TensorMap as many as the TensorMap. Its strides must be
+/// those of M. The try_ form returns a Result.
 ///
-/// Ownership: none; valid until the tensor is resized or dropped.
-/// Errors: InvalidState (undefined; a placeholder; read-only, but elements are not const),
-/// InvalidType (another dtype), InvalidArgument (another rank or fixed size; data that is not
-/// aligned as the type says), NotSupported (other strides; elements that share memory and are not
-/// const; memory that the host cannot reach), OutOfMemory (more dimensions than TENON_INLINE_DIMS).
+/// Ownership: none; the map is valid until the tensor is resized or dropped.
+/// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const);
+/// InvalidType (another dtype); InvalidArgument (another rank or fixed size; data that is not
+/// aligned as M requires); NotSupported (other strides; elements that share memory, but M's
+/// elements are not const; memory that the host cannot reach); OutOfMemory (more dimensions than
+/// TENON_INLINE_DIMS).
 template <class M>
 M as_eigen(TensorArg tensor TENON_LIFETIMEBOUND) {
   detail::raise_if("as_eigen", detail::check_eigen<M>(tensor));
@@ -268,13 +274,13 @@ using EigenMapOf = Eigen::Map<std::conditional_t<std::is_const_v<T>, const Matri
 
 namespace detail {
 
-/// A tensor as rows and columns; one dimension is a column.
+/// A tensor as rows and columns; a tensor of one dimension is a column.
 struct EigenGrid {
   void* data;
   Eigen::Index rows, columns, row_stride, column_stride;
 };
 
-/// `Scalar` is const for reading only.
+/// Checks a tensor and describes it as rows and columns. A const `Scalar` asks for reading only.
 template <class Scalar>
 Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
   TENON_TRY(check_host_access(tensor));
@@ -282,8 +288,8 @@ Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
   const size_t rank = from.layout.rank();
   if (rank != 1 && rank != 2) {
     return fail(Error::InvalidArgument, "the tensor has ", rank,
-                " dimensions, a matrix two and a column one; view(t, {rows, columns}) may show "
-                "it so, as_eigen<Eigen::TensorMap<...>>() takes any number");
+                " dimensions, expected 2, or 1 for a column; view(t, {rows, columns}) may "
+                "reshape it, as_eigen<Eigen::TensorMap<...>>() takes any number");
   }
   TENON_TRY(check_for_eigen<Scalar>(tensor, rank, 0));
   const ArrayRef<int64_t> sizes = from.layout.sizes(), strides = from.layout.strides();
@@ -292,7 +298,7 @@ Error make_eigen_grid(const TensorArg& tensor, EigenGrid& made) noexcept {
     made.columns = sizes[1];
     made.column_stride = strides[1];
   }
-  // Strides of size 1 do not matter.
+  // The strides of dimensions of size 1 have no meaning.
   if (made.columns <= 1) made.column_stride = 1;
   if (made.rows <= 1) made.row_stride = 1;
   return Error::Ok;
@@ -309,10 +315,11 @@ Map make_eigen_map(const EigenGrid& from) {
 
 }  // namespace detail
 
-/// A tensor of two dimensions and any strides, as a Map of a matrix: `as_eigen_map<float>(t)`. One
-/// dimension is a column. (For Eigen's functions on vectors, such as rowwise(), use
-/// `as_eigen<Eigen::Map<Eigen::VectorXf>>(t)`.) T is const for a read-only tensor. Eigen does not
-/// vectorise such Maps: where rows are contiguous, as_eigen() with Eigen::OuterStride<> is faster.
+/// Makes a Map of a matrix over a tensor of two dimensions and any strides:
+/// `as_eigen_map<float>(t)`. A tensor of one dimension is a column. (For Eigen's functions on
+/// vectors, such as rowwise(), use `as_eigen<Eigen::Map<Eigen::VectorXf>>(t)`.) For a read-only
+/// tensor, T must be const. Eigen does not vectorise such Maps: if rows are contiguous, as_eigen()
+/// with Eigen::OuterStride<> is faster.
 /// Ownership and errors: those of as_eigen(), except for strides.
 template <class T, int kOrder = Eigen::RowMajor>
 EigenMapOf<T, kOrder> as_eigen_map(TensorArg tensor TENON_LIFETIMEBOUND) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Python's, NumPy's and PyTorch's names and numbers of element types. Needs no Python.
+// The names and numbers of element types in Python, NumPy and PyTorch. Does not need Python.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An element type in Python. `format` is null and `kind` '\0' if Python has no such type.
+/// An element type. `format` is null and `kind` is '\0' if Python has no such type.
 struct PythonTypeRow {
   ScalarType type;
-  const char* name;    // NumPy's and PyTorch's
-  const char* format;  // the buffer protocol's (PEP 3118), native
-  char kind;           // the letter of __array_interface__
+  const char* name;    // in NumPy and PyTorch
+  const char* format;  // in the buffer protocol (PEP 3118), in native byte order
+  char kind;           // in __array_interface__
 };
 inline constexpr PythonTypeRow kPythonTypes[] = {
     {ScalarType::Float, "float32", "f", 'f'},
@@ -48,8 +48,7 @@ inline const PythonTypeRow& python_type(ScalarType type) noexcept {
   return *row;
 }
 
-/// The type of numbers of a kind, 'b', 'i', 'u', 'f' or 'c', and a size in bytes; Undefined if
-/// there is none.
+/// The type of a kind ('b', 'i', 'u', 'f' or 'c') and a size in bytes; Undefined if there is none.
 inline ScalarType type_of_kind(char kind, size_t size) noexcept {
   for (const PythonTypeRow& row : kPythonTypes) {
     if (row.kind == kind && elementSize(row.type) == size) return row.type;
@@ -65,7 +64,8 @@ inline ScalarType type_of_python_name(std::string_view name) noexcept {
   return ScalarType::Undefined;
 }
 
-/// The type of PyTorch's number, which is tenon's too; Undefined if tenon lacks it.
+/// The type that has this number in PyTorch; tenon uses the same numbers. Undefined if tenon lacks
+/// the type.
 inline ScalarType type_of_torch_number(int32_t number) noexcept {
   if (number < 0 || number > INT8_MAX) return ScalarType::Undefined;
   const auto type = static_cast<ScalarType>(number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks of tensors for libraries that work on host memory.
+// Checks a tensor for a library that works on host memory.
 #pragma once
 
 #include "tenon/tensor/accessor.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// part: each rank's indices of a dimension. MpiRanks: the ranks of a communicator, and the check
-// that they make the same call. MpiBuffer: the memory and datatype by which MPI reads or writes a
-// tensor.
+// part: computes each rank's indices of a dimension. MpiRanks: the ranks of a communicator, and the
+// check that all of them make the same call. MpiBuffer: the memory and the datatype with which MPI
+// reads or writes a tensor.
 #pragma once
 
 #include <cstring>
@@ -26,12 +26,13 @@ namespace mpi {
 /// Consecutive indices of a dimension.
 /// Threads: as a plain value.
 struct Part {
-  int64_t begin;  ///< the first
+  int64_t begin;  ///< the first index
   int64_t size;   ///< how many
 };
 
-/// The share of `rank` in `n` indices for `ranks` ranks: n / ranks each, and one more for each of
-/// the first n % ranks. If n < ranks, ranks from n on get none.
+/// Divides `n` indices among `ranks` ranks, and returns the part of `rank`: n / ranks indices, and
+/// one more for each of the first n % ranks ranks. If n < ranks, the parts from rank n on are
+/// empty.
 /// Errors: InvalidArgument, raised, unless n >= 0 and 0 <= rank < ranks.
 /// Source: numpy.array_split.
 inline Part part(int64_t n, int ranks, int rank) {
@@ -46,7 +47,7 @@ inline Part part(int64_t n, int ranks, int rank) {
 
 namespace detail {
 
-/// The functions that ranks call together, in the order of their names below.
+/// The functions that all ranks call together, in the order of their names below.
 enum class MpiCall { Bcast, Scatter, Gather, Allgather, Allreduce, ReduceScatter, Window };
 
 constexpr const char* toString(MpiCall call) noexcept {
@@ -54,10 +55,10 @@ constexpr const char* toString(MpiCall call) noexcept {
                  static_cast<size_t>(call));
 }
 
-/// One call's arguments. Numbers that MPI sends as they are.
+/// The arguments of a call, as numbers that MPI can send.
 struct MpiRecord {
   static constexpr int64_t kNone = INT64_MIN;
-  int64_t error = 0;  // of the rank's arguments; the rank returns it
+  int64_t error = 0;  // an error in the rank's arguments, which the call returns on that rank
   int64_t call;
   int64_t root;
   int64_t dim;
@@ -79,10 +80,10 @@ struct MpiRecord {
     for (size_t d = 0; d < t.layout.rank(); ++d) sizes[d] = t.layout.sizes()[d];
   }
 };
-/// Counted in MPI_INT64_T.
+/// A record's length in MPI_INT64_T.
 inline constexpr int kMpiRecordLength = sizeof(MpiRecord) / sizeof(int64_t);
 
-/// "scatter of Float {4, 3}, dim 0, root 1".
+/// Appends "scatter of Float {4, 3}, dim 0, root 1".
 inline void append(Message& out, const MpiRecord& record) noexcept {
   const auto put = [&](const auto&... parts) { (append(out, parts), ...); };
   put(toString(static_cast<MpiCall>(record.call)), " of ",
@@ -93,8 +94,8 @@ inline void append(Message& out, const MpiRecord& record) noexcept {
   if (record.root != MpiRecord::kNone) put(", root ", record.root);
 }
 
-/// Whether rank `r` of `ranks` made the call `reference`. In scatter and gather the root has the
-/// whole tensor, and each rank its part.
+/// Whether the call of rank `r` agrees with the call `reference`. In scatter and gather, the root's
+/// record describes the whole tensor, and every other rank's record its part.
 inline bool agrees(const MpiRecord& record, int r, MpiRecord reference, int ranks) noexcept {
   const auto call = static_cast<MpiCall>(reference.call);
   if ((call == MpiCall::Scatter || call == MpiCall::Gather) && r != reference.root) {
@@ -105,7 +106,7 @@ inline bool agrees(const MpiRecord& record, int r, MpiRecord reference, int rank
 }
 
 /// Checks that all ranks made the same call.
-/// Errors: InvalidArgument, with the first rank that did not.
+/// Errors: InvalidArgument, which names the first rank whose call differs.
 inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   for (int r = 0; r < ranks; ++r) {
     if (all[r].error != 0) {
@@ -123,10 +124,10 @@ inline Error compare_records(const MpiRecord* all, int ranks) noexcept {
   return Error::Ok;
 }
 
-/// `what` is "rank" or "root".
+/// Checks that `r` is a rank. `what`: "rank" or "root".
 inline Error check_rank(const char* what, int r, int ranks) noexcept {
   if (r >= 0 && r < ranks) return Error::Ok;
-  return fail(Error::InvalidArgument, what, ' ', r, " is none of the ", ranks, " ranks");
+  return fail(Error::InvalidArgument, what, ' ', r, " is not one of the ", ranks, " ranks");
 }
 
 /// The ranks of a communicator.
@@ -134,10 +135,10 @@ struct MpiRanks {
   MpiHandle<MPI_Comm, &MPI_Comm_free> comm;
   int rank = 0;
   int size = 0;
-  std::unique_ptr<int[]> parts;          // counts and displacements of a collective call
-  std::unique_ptr<MpiRecord[]> records;  // of each rank; null if shapes are not checked
+  std::unique_ptr<int[]> parts;          // for collective calls: counts, then displacements
+  std::unique_ptr<MpiRecord[]> records;  // one for each rank; null if shapes are not checked
 
-  /// Duplicates `given` and reads its ranks. Collective.
+  /// Duplicates `parent`, and sets rank and size. Collective.
   Error make(MPI_Comm parent, bool checks) noexcept {
     TENON_TRY(check_mpi_runs());
     if (parent == MPI_COMM_NULL) {
@@ -146,7 +147,7 @@ struct MpiRanks {
     int is_between = 0;
     TENON_TRY(check_mpi(MPI_Comm_test_inter(parent, &is_between)));
     if (is_between != 0) {
-      return fail(Error::InvalidArgument, "it is an intercommunicator, between two groups");
+      return fail(Error::InvalidArgument, "it is an intercommunicator, which connects two groups");
     }
     MPI_Comm made = MPI_COMM_NULL;
     TENON_TRY(check_mpi(MPI_Comm_dup(parent, &made)));
@@ -172,7 +173,8 @@ struct MpiRanks {
     return fail(Error::InvalidArgument, "tag ", tag, " is negative");
   }
 
-  /// Fills in each rank's part of n slabs of `count` elements: counts, then displacements.
+  /// Sets `parts` for n slabs of `count` elements each: the number of elements and the displacement
+  /// of each rank's part.
   void set_parts(int64_t n, int64_t count) const noexcept {
     for (int r = 0; r < size; ++r) {
       const mpi::Part of_rank = mpi::part(n, size, r);
@@ -181,8 +183,9 @@ struct MpiRanks {
     }
   }
 
-  /// If shapes are checked, exchanges the call's arguments and this rank's `error` before the call.
-  /// Collective. `tensor` is described in the record, except for windows, whose tensors may differ.
+  /// If shapes are checked, exchanges the call's arguments and this rank's `error` before the call,
+  /// and fails if the ranks disagree. Collective. The record describes `tensor`, except for
+  /// windows, whose tensors may differ.
   Error agree(Error error, MpiRecord record, const TensorArg& tensor) const noexcept {
     if (records == nullptr) return error;
     if (error == Error::Ok) record.describe(tensor);
@@ -194,8 +197,8 @@ struct MpiRanks {
   }
 };
 
-/// Whether MPI takes addresses of CUDA's memory.
-/// Source: MPIX_Query_cuda_support of Open MPI; other libraries are not asked.
+/// Whether MPI accepts addresses of CUDA memory.
+/// Source: MPIX_Query_cuda_support of Open MPI; false for other libraries.
 inline bool is_mpi_cuda_aware() noexcept {
 #if defined(MPIX_CUDA_AWARE_SUPPORT)
   return MPIX_Query_cuda_support() == 1;
@@ -207,23 +210,23 @@ inline bool is_mpi_cuda_aware() noexcept {
 /// How MPI accesses a tensor's elements.
 enum class MpiUse : uint8_t { Read = 1, Write = 2, Update = 3 };
 
-/// The memory that MPI requires.
+/// The form in which MPI requires the elements.
 enum class MpiForm : uint8_t {
-  Any,         ///< any strides that MPI handles fast
-  Contiguous,  ///< elements one after another
-  Reducible,   ///< and of a dtype that MPI can combine
+  Any,         ///< with any strides that MPI handles fast
+  Contiguous,  ///< contiguous
+  Reducible,   ///< contiguous, and of a dtype that MPI can combine
 };
 
-/// A tensor as an argument of MPI. If MPI cannot access its memory as required, uses a contiguous
-/// copy on the host, perhaps of another dtype.
+/// A tensor as an argument of MPI. If MPI cannot access the tensor's memory in the required form, a
+/// contiguous copy on the host, perhaps of another dtype, takes its place.
 struct MpiBuffer : MpiElements {
   void* data = nullptr;
   int64_t numel = 0;
   ScalarType scalar_type = ScalarType::Undefined;
-  Tensor copy;    // the tensor at `data`, if not the caller's
-  Tensor target;  // the caller's, if MPI writes to the copy
+  Tensor copy;    // the copy at `data`, if there is one
+  Tensor target;  // the caller's tensor, if MPI writes to the copy
 
-  /// Finds the memory; if MPI will read a copy, fills it.
+  /// Finds the memory that MPI accesses. If it is a copy that MPI reads, copies the elements to it.
   Error find(const TensorArg& tensor, const char* role, MpiUse use,
              MpiForm form = MpiForm::Any) noexcept {
     TENON_TRY(check_defined(tensor, role));
@@ -231,7 +234,7 @@ struct MpiBuffer : MpiElements {
     scalar_type = form == MpiForm::Reducible ? reduced_as(t.type) : t.type;
     numel = t.layout.numel;
     data = t.data;
-    // Most tensors, which need no further checks.
+    // Most tensors pass this test, and need no further checks.
     if (scalar_type == t.type && t.layout.row_major && t.data != nullptr && !t.readonly &&
         t.data_backend == nullptr && t.is_host_accessible()) {
       return describe(t.type, numel);
@@ -242,7 +245,7 @@ struct MpiBuffer : MpiElements {
     Backend* const backend = location.backend;
     bool reaches = backend == nullptr;
     if (!reaches && t.device.is_cuda() && !t.opaque && is_mpi_cuda_aware()) {
-      // MPI does not know the backend's streams: wait for enqueued work.
+      // MPI does not know the backend's streams: waits for the work on them.
       TENON_TRY(call_backend(*backend, "synchronize", [&] { return backend->synchronize(); }));
       reaches = true;
     }
@@ -260,7 +263,7 @@ struct MpiBuffer : MpiElements {
     return describe(scalar_type, numel);
   }
 
-  /// The address of the i-th element; they are contiguous.
+  /// The address of element i. Precondition: the elements are contiguous.
   void* at(int64_t i) const noexcept {
     return static_cast<char*>(data) + i * static_cast<int64_t>(elementSize(scalar_type));
   }
@@ -268,7 +271,7 @@ struct MpiBuffer : MpiElements {
   Error store() const noexcept { return target.defined() ? copy_(target, copy) : Error::Ok; }
 };
 
-/// A view with `dim` and dimension 0 exchanged.
+/// Makes a view with `dim` and dimension 0 exchanged.
 inline Error put_dim_first(const TensorArg& tensor, const char* role, int64_t dim,
                            Tensor& turned) noexcept {
   TENON_TRY(check_defined(tensor, role));
@@ -280,7 +283,8 @@ inline Error put_dim_first(const TensorArg& tensor, const char* role, int64_t di
   return Error::Ok;
 }
 
-/// Checks that `part` is a rank's part() of `all` along `dim`. The dimension exists.
+/// Checks that `part` has the sizes of the rank's part() of `all` along `dim`. Precondition: the
+/// dimension exists.
 inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim, int ranks,
                         int rank) noexcept {
   const TensorFields& a = fields(all);
@@ -294,13 +298,14 @@ inline Error check_part(const TensorArg& all, const TensorArg& part, int64_t dim
   sizes[d] = mpi::part(sizes[d], ranks, rank).size;
   if (p.layout.sizes() != sizes) {
     return fail(Error::InvalidArgument, "the part of rank ", rank, " of sizes ", a.layout.sizes(),
-                " along dimension ", d, " is ", sizes, ", its tensor has sizes ", p.layout.sizes());
+                " along dimension ", d, " has sizes ", sizes, ", but its tensor has ",
+                p.layout.sizes());
   }
   return Error::Ok;
 }
 
-/// MPI's functions require that the memory they read and the memory they write do not overlap. Both
-/// are contiguous; the address of a part without elements is null.
+/// MPI's functions require that the memory they read and the memory they write do not overlap.
+/// Precondition: both buffers are contiguous, and the address of an empty part is null.
 inline Error check_apart(const MpiBuffer& one, const MpiBuffer& other) noexcept {
   const std::less<void*> below;
   const bool meet = below(one.data, other.at(other.numel)) && below(other.data, one.at(one.numel));

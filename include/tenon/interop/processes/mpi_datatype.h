@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// MPI's errors as tenon's, MPI's datatypes for elements, and its operations that combine them.
+// Maps MPI's errors to tenon's; finds MPI's datatypes for elements, and the operations that combine
+// elements.
 #pragma once
 
 #if !__has_include(<mpi.h>)
 #error "tenon: interop/mpi.h needs MPI's <mpi.h> in the include path; mpicxx has it there"
 #endif
 
-// Excludes the C++ bindings, which MPI-3 removed: they need another library, and cause warnings.
+// Leaves out MPI's C++ bindings, which MPI-3 removed: they need another library, and cause
+// warnings.
 #if !defined(OMPI_SKIP_MPICXX)
 #define OMPI_SKIP_MPICXX 1
 #endif
@@ -24,9 +26,10 @@
 TENON_BEGIN_NAMESPACE
 namespace mpi {
 
-/// How elements of all ranks are combined. For Bool, Sum and Max are "or", Product and Min "and".
-/// Half, BFloat16, Float8 and ComplexHalf are combined as Float or ComplexFloat, and rounded once.
-/// MPI decides whether Min and Max of a NaN and a number are the NaN; that may depend on ranks.
+/// How the elements of all ranks are combined. For Bool, Sum and Max are "or", Product and Min are
+/// "and". Half, BFloat16, Float8 and ComplexHalf are combined as Float or ComplexFloat, and rounded
+/// once. Whether Min and Max of a NaN and a number are NaN is up to MPI, and may differ with the
+/// ranks.
 /// Source: MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX.
 enum class Op : uint8_t {
   Sum,      ///< their sum; "or" of Bool
@@ -38,7 +41,7 @@ enum class Op : uint8_t {
 }  // namespace mpi
 namespace detail {
 
-/// tenon's error for an error class of MPI.
+/// Maps an error class of MPI to tenon's error.
 constexpr Error own_mpi_error(int error_class) noexcept {
   switch (error_class) {
     case MPI_SUCCESS: return Error::Ok;
@@ -47,11 +50,12 @@ constexpr Error own_mpi_error(int error_class) noexcept {
     case MPI_ERR_RMA_SYNC: return Error::InvalidState;
     case MPI_ERR_UNSUPPORTED_OPERATION: return Error::NotSupported;
     case MPI_ERR_NO_MEM: return Error::OutOfMemory;
-    default: return Error::AccessFailed;  // of the network or another rank
+    default: return Error::AccessFailed;  // an error of the network or of another rank
   }
 }
 
-/// The error for a code that an MPI function returned, with the message "MPI: <its text>".
+/// Fails with the error for a code that an MPI function returned; the message is "MPI: " and MPI's
+/// text.
 TENON_COLD inline Error fail_mpi(int code) noexcept {
   int error_class = MPI_ERR_UNKNOWN;
   MPI_Error_class(code, &error_class);
@@ -79,8 +83,8 @@ inline Error check_mpi_runs() noexcept {
   return fail(Error::InvalidState, "MPI is finalised already");
 }
 
-/// MPI's type for an element; if there is none, an unsigned integer of that size, which moves the
-/// bits.
+/// MPI's datatype for an element; if MPI has none, an unsigned integer type of the same size, which
+/// moves the bits unchanged.
 inline MPI_Datatype mpi_element(ScalarType type) noexcept {
   switch (number_of(type)) {
     case number_of(ScalarType::Char): return MPI_INT8_T;
@@ -101,7 +105,7 @@ inline MPI_Datatype mpi_element(ScalarType type) noexcept {
                      : MPI_UINT64_T;
 }
 
-/// Owns a handle of MPI's.
+/// Owns a handle of MPI.
 template <class Handle, int (*kFree)(Handle*)>
 class MpiHandle {
  public:
@@ -115,7 +119,7 @@ class MpiHandle {
     return *this;
   }
   ~MpiHandle() { static_cast<void>(free()); }
-  /// Frees the handle. False if MPI refuses.
+  /// Frees the handle. False if MPI fails to free it.
   bool free() noexcept {
     return !std::exchange(owns_, false) || is_mpi_finalized() || kFree(&handle_) == MPI_SUCCESS;
   }
@@ -128,8 +132,8 @@ class MpiHandle {
 };
 using MpiType = MpiHandle<MPI_Datatype, &MPI_Type_free>;
 
-/// How many elements are consecutive at a layout's element 0, in row-major order: those of its
-/// dimensions from `first` on.
+/// Returns how many elements from element 0 on, in row-major order, are consecutive in memory. They
+/// are those of the dimensions from `first` on.
 inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcept {
   int64_t n = 1;
   first = layout.rank();
@@ -139,8 +143,8 @@ inline int64_t consecutive_elements(const Layout& layout, size_t& first) noexcep
   return n;
 }
 
-/// Whether MPI should walk the strides itself. It is many times slower than copy_ for runs below 64
-/// bytes; and Open MPI 4.1 ignores a stride of -1 byte (opal_datatype_add).
+/// Whether MPI should walk the strides itself. MPI is many times slower than copy_ if fewer than 64
+/// bytes are consecutive; and Open MPI 4.1 ignores a stride of -1 byte (opal_datatype_add).
 inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
   const auto nbytes = static_cast<int64_t>(element_size);
   size_t d = 0;
@@ -149,13 +153,14 @@ inline bool suits_mpi(const Layout& layout, size_t element_size) noexcept {
   return suits;
 }
 
-/// Elements in MPI's terms: `count` of `type`.
+/// Elements as MPI's functions take them: `count` of `type`.
 struct MpiElements {
   int count = 0;
   MPI_Datatype type = MPI_DATATYPE_NULL;
-  MpiType made;  // owns `type`, if it was created
+  MpiType made;  // owns `type`, if it is not a basic type
 
-  /// Describes n consecutive elements. MPI counts in int: more elements become a type of pieces.
+  /// Describes n consecutive elements. MPI counts in int: for more elements, makes a datatype of
+  /// several pieces.
   Error describe(ScalarType element, int64_t n) noexcept {
     if (n <= INT_MAX) {
       count = static_cast<int>(n);
@@ -180,7 +185,7 @@ struct MpiElements {
       // Merges adjacent dimensions.
       while (d > 0 && strides[d - 1] == n * stride) n *= sizes[--d];
       if (n > INT_MAX) {
-        return fail(Error::NotSupported, n, " rows of elements are more than MPI counts");
+        return fail(Error::NotSupported, n, " rows of elements are more than MPI can count");
       }
       const MPI_Aint step = stride * static_cast<int64_t>(elementSize(element));
       TENON_TRY(
@@ -216,7 +221,7 @@ constexpr const char* toString(mpi::Op op) noexcept {
                  op <= mpi::Op::Max ? static_cast<size_t>(op) : 4);
 }
 
-/// The dtype to combine elements in: MPI has no operations for the small floats.
+/// The dtype in which elements are combined: MPI has no operations for the small floats.
 constexpr ScalarType reduced_as(ScalarType type) noexcept {
   if (type == ScalarType::ComplexHalf) return ScalarType::ComplexFloat;
   return isFloatingType(type) && elementSize(type) < 4 ? ScalarType::Float : type;
@@ -226,7 +231,7 @@ constexpr ScalarType reduced_as(ScalarType type) noexcept {
 /// Errors: InvalidType (complex elements have no order), InvalidArgument (an unknown Op).
 inline Error find_operation(ScalarType type, mpi::Op op, MPI_Op& found) noexcept {
   if (op > mpi::Op::Max) {
-    return fail(Error::InvalidArgument, "number ", static_cast<int>(op), " is no operation");
+    return fail(Error::InvalidArgument, "Op number ", static_cast<int>(op), " does not exist");
   }
   if (isComplexType(type) && op >= mpi::Op::Min) {
     return fail(Error::InvalidType, toString(op), " of ", type, ": complex numbers have no order");

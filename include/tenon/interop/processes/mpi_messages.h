@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages between two ranks; Request, a message in progress; and functions that all ranks call
-// together.
+// Request: a message in progress. Functions that send and receive messages between two ranks, and
+// the collective functions.
 #pragma once
 
 #include <memory>
@@ -18,8 +18,8 @@ inline Error find_message(const MpiRanks& ranks, const TensorArg& t, int peer, i
   return buffer.find(t, "the tensor", is_receive ? MpiUse::Write : MpiUse::Read);
 }
 
-/// Completes a received message; it must have as many elements as the tensor. MPI refuses a longer
-/// one.
+/// Completes a received message, which must have as many elements as the tensor. (MPI itself
+/// reports a longer message.)
 inline Error take_message(const MPI_Status& status, const MpiBuffer& buffer) noexcept {
   MPI_Count received = 0;
   const MPI_Datatype element = mpi_element(buffer.scalar_type);
@@ -27,11 +27,11 @@ inline Error take_message(const MPI_Status& status, const MpiBuffer& buffer) noe
   const int64_t count = received;
   if (count < 0) {  // MPI_UNDEFINED
     return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE,
-                " is no whole number of elements of ", buffer.scalar_type);
+                " is not a whole number of elements of ", buffer.scalar_type);
   }
   if (count == buffer.numel) return buffer.store();
   return fail(Error::InvalidArgument, "the message from rank ", status.MPI_SOURCE, " has ", count,
-              " elements, the tensor ", buffer.numel);
+              " elements, but the tensor has ", buffer.numel);
 }
 
 inline Error send_message(const MpiRanks& ranks, const TensorArg& t, int destination,
@@ -75,31 +75,32 @@ class Communicator;
 
 /// A send or a receive in progress, begun by Communicator::isend() or irecv(). Move-only.
 ///
-/// Ownership: keeps the tensor and its memory alive until wait() or test() reports that it is done;
-/// meanwhile the tensor can neither grow nor be deallocated. (The caller keeps memory alive that
-/// was lent by raw pointer.) A request that is dropped before: a receive is cancelled, or completed
-/// if its message has arrived already; a send is waited for, until the receiver has taken the
-/// message or MPI has copied it. After MPI_Finalize it only releases the tensor.
-/// Errors: MPICH raises errors of MPI_Wait and MPI_Test, such as a message that is too long, on
-/// MPI_COMM_WORLD, whose handler ends the program. To have them returned, give MPI_COMM_WORLD the
-/// handler MPI_ERRORS_RETURN.
+/// Ownership: keeps the tensor and its memory alive until wait() or test() reports that the message
+/// is done; meanwhile the tensor can neither grow nor be deallocated. (The caller keeps memory
+/// alive that a tensor borrows by raw pointer.) If a request is dropped before that, a receive is
+/// cancelled, or completed if its message has already arrived; a send is waited for until the
+/// receiver has taken the message or MPI has copied it. After MPI_Finalize, dropping a request only
+/// releases the tensor.
+/// Errors: MPICH reports errors of MPI_Wait and MPI_Test, such as a message that is too long, to
+/// the error handler of MPI_COMM_WORLD, which ends the program by default. To have wait() and
+/// test() return these errors, set that handler to MPI_ERRORS_RETURN.
 /// Threads: one thread at a time, within the level of MPI_Init_thread.
 /// Source: mpi4py.MPI.Request, which keeps the buffer; boost::mpi::request.
 class Request {
  public:
-  /// A request that is done.
+  /// Makes a request that is done.
   Request() noexcept = default;
 
-  /// Whether the message is done, or there is none.
+  /// Whether the message is done, or there is no message.
   bool is_done() const noexcept { return message_ == nullptr; }
 
-  /// Waits until the message is sent, or is in the tensor; then releases the tensor, also after an
-  /// error. Ok if there is no message.
-  /// Errors: for a receive InvalidArgument, if the message is longer or shorter than the tensor,
-  /// which may have been written to; those of a backend that copies to the tensor; AccessFailed
-  /// with MPI's text.
+  /// Waits until the message was sent, or was received into the tensor; then releases the tensor,
+  /// also after an error. Ok if there is no message.
+  /// Errors: InvalidArgument, if a received message is longer or shorter than the tensor, which may
+  /// have been written to; those of a backend that copies to the tensor; AccessFailed with MPI's
+  /// text.
   Error wait() noexcept { return detail::add_context_if("wait", complete(true)); }
-  /// As wait(), but returns false at once if the message is not done yet.
+  /// Like wait(), but returns false at once if the message is not done yet.
   Result<bool> test() noexcept {
     TENON_TRY(detail::add_context_if("test", complete(false)));
     return is_done();
@@ -146,11 +147,12 @@ class Request {
 
 namespace detail {
 
-/// Calls MPI for pieces of a buffer's elements, since some versions count bytes in int, and stores
-/// the results. Calls it even without elements, since the other ranks call it.
+/// Calls MPI for one piece of a buffer's elements after another, since some versions count bytes in
+/// int, and stores the results. Calls it once if there are no elements, since the other ranks call
+/// it too.
 template <class Call>
 Error call_in_pieces(const MpiBuffer& buffer, const Call& call) noexcept {
-  constexpr int64_t kMost = 1 << 26;  // of at most 16 bytes each
+  constexpr int64_t kMost = 1 << 26;  // elements, of at most 16 bytes each
   int64_t done = 0;
   do {
     const int64_t n = buffer.numel - done < kMost ? buffer.numel - done : kMost;
@@ -160,27 +162,29 @@ Error call_in_pieces(const MpiBuffer& buffer, const Call& call) noexcept {
   return buffer.store();
 }
 
-/// A whole tensor and a rank's part of it, with the dimension that is cut moved to the front.
+/// A whole tensor and this rank's part of it, as views whose dimension 0 is the dimension that is
+/// cut.
 struct MpiParts {
-  Tensor all;  // undefined where the rank has none
+  Tensor all;  // undefined if this rank has no whole tensor
   Tensor mine;
   MpiBuffer whole;
   MpiBuffer part;
 
-  /// `source` is null if this rank has no whole. `cuts`: the whole is cut into parts, else parts
-  /// are joined.
+  /// `source`: the whole tensor; null if this rank has none. `cuts`: whether the whole is cut into
+  /// parts; else the parts are joined.
   Error prepare(const MpiRanks& ranks, const TensorArg* source, const TensorArg& piece, int64_t dim,
                 bool cuts, MpiForm form = MpiForm::Contiguous) noexcept {
     TENON_TRY(put_dim_first(piece, "the part", dim, mine));
     TENON_TRY(part.find(mine, "the part", cuts ? MpiUse::Write : MpiUse::Read, form));
-    // MPICH only compares addresses, and an empty part may have the address of the whole.
+    // MPICH refuses equal addresses without looking at sizes, and an empty part may have the
+    // address of the whole.
     if (part.numel == 0) part.data = nullptr;
     if (source == nullptr) return Error::Ok;
     TENON_TRY(put_dim_first(*source, "the whole", dim, all));
     TENON_TRY(check_part(*source, piece, dim, ranks.size, ranks.rank));
     TENON_TRY(whole.find(all, "the whole", cuts ? MpiUse::Read : MpiUse::Write, form));
     if (whole.numel > INT_MAX) {
-      return fail(Error::NotSupported, whole.numel, " elements are more than MPI counts");
+      return fail(Error::NotSupported, whole.numel, " elements are more than MPI can count");
     }
     TENON_TRY(check_apart(whole, part));
     ranks.set_parts(all.size(0), whole.numel == 0 ? 0 : whole.numel / all.size(0));
@@ -200,7 +204,7 @@ inline Error broadcast(const MpiRanks& ranks, const TensorArg& t, int root) noex
       buffer, [&](void* at, int n) { return MPI_Bcast(at, n, element, root, ranks.comm.get()); });
 }
 
-/// Scatter, Gather or Allgather; the last has no root.
+/// Calls Scatter, Gather or Allgather. For Allgather, `root` is kNone.
 inline Error cut_or_join(const MpiRanks& ranks, MpiCall call, const TensorArg& all,
                          const TensorArg& piece, int64_t root, int64_t dim) noexcept {
   TENON_TRY(ranks.check_usable());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Window: a tensor's memory, which other ranks read and write.
+// Window: gives other ranks access to a tensor's memory.
 #pragma once
 
 #include <forward_list>
@@ -10,22 +10,22 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// A rank's part of a window. Plain numbers that MPI can send.
+/// Describes a rank's memory in a window, as numbers that MPI can send.
 struct MpiExposed {
-  int64_t error;  // of the rank's tensor
+  int64_t error;  // an error in the rank's tensor
   int64_t type;
-  int64_t reach;   // elements from the lowest to the highest one
-  int64_t offset;  // bytes before the lowest one
+  int64_t reach;   // number of elements from the lowest to the highest address
+  int64_t offset;  // bytes from the window's start to the lowest element
 };
 
-/// An operation whose tensor MPI may still read or write.
+/// An operation in progress: MPI may still read or write its tensor.
 struct MpiAccess {
   int target;
   MpiBuffer buffer;
   MemoryHold hold;
 };
 
-/// Objects that a window keeps until MPI has freed it.
+/// What a window keeps until MPI has freed the window.
 struct MpiKept {
   MemoryHold hold;
   std::forward_list<MpiAccess> accesses;
@@ -37,39 +37,40 @@ namespace mpi {
 
 class Communicator;
 
-/// Whether others may hold the lock of a target at the same time.
+/// Whether several ranks may hold the lock of a target at the same time.
 enum class Lock : uint8_t {
-  Exclusive,  ///< no other rank holds it
+  Exclusive,  ///< no other rank holds the lock
   Shared,     ///< others may hold it, to read or accumulate
 };
 
-/// The tensors of all ranks, each with its own dtype and sizes, as memory that every rank reads and
-/// writes. Made by Communicator::window(). It can be moved, but not assigned to.
+/// Gives every rank access to one tensor of each rank; the tensors may differ in dtype and sizes.
+/// Made by Communicator::window(). A Window can be moved, but not assigned to.
 ///
 /// Call put(), get() and accumulate() between two calls of fence(), which all ranks call, or
-/// between lock() and unlock() of the target. They are done when fence(), unlock() or flush()
-/// returns Ok; until then the tensor must not be changed, and that of a get() must not be read.
-/// Shapes and units: a displacement counts the target's elements, from its lowest one. The tensor's
-/// elements are consecutive there, in row-major order.
-/// Ownership: keeps the window's tensor alive, and the tensors of operations until these are done;
-/// none of them can grow or be deallocated meanwhile. (The caller keeps memory alive that was lent
-/// by raw pointer.) Destroying it is collective, as MPI_Win_free is, and must be outside of lock():
-/// inside, or with operations that are not done, MPICH does not free the window, and the tensors
-/// are leaked. Destroy it before MPI_Finalize, in which MPICH ends a program that has a window;
-/// later its destruction does nothing.
-/// Errors: as Communicator's; OutOfBounds for an access beyond the target's memory, InvalidType for
-/// a tensor of another dtype than the target's, InvalidState from MPI outside of fence() and
-/// lock().
+/// between lock() and unlock() of the target. These operations are done when fence(), unlock() or
+/// flush() returns Ok. Until then, do not change the tensor of an operation, and do not read the
+/// tensor of a get(). Shapes and units: a displacement counts elements of the target, from its
+/// lowest address. An operation accesses consecutive elements of the target, in the row-major order
+/// of the operation's tensor.
+/// Ownership: keeps this rank's tensor alive, and the tensors of operations until these are done;
+/// meanwhile none of the tensors can grow or be deallocated. (The caller keeps memory alive that a
+/// tensor borrows by raw pointer.) Destroying a Window is collective, like MPI_Win_free, and not
+/// allowed between lock() and unlock(): there, or while operations are not done, MPICH does not
+/// free the window, and the tensors are leaked. Destroy it before MPI_Finalize, in which MPICH ends
+/// a program that still has a window; after MPI_Finalize the destructor does nothing.
+/// Errors: those of Communicator; OutOfBounds (an access beyond the target's memory); InvalidType
+/// (a tensor of another dtype than the target's); InvalidState (from MPI, for a call that is not
+/// between two fence() or between lock() and unlock()).
 /// Threads: one thread at a time.
 /// Source: MPI_Win_create; mpi4py.MPI.Win.
 class Window {
  public:
   Window(Window&&) noexcept = default;
   ~Window() {
-    // MPICH frees no window within fence() or lock(): memory that it may still access is leaked.
+    // MPICH does not free a window during an epoch: memory that MPICH may still access is leaked.
     if (!window_.free()) static_cast<void>(kept_.release());
   }
-  /// MPI_WIN_NULL after it was moved from.
+  /// The window; MPI_WIN_NULL after it was moved from.
   MPI_Win get() const noexcept { return window_ ? window_.get() : MPI_WIN_NULL; }
 
   /// Writes the tensor's elements to the target's memory.
@@ -83,9 +84,9 @@ class Window {
     return detail::add_context_if("get", access(Kind::Get, t, target, displacement));
   }
   /// Combines the tensor's elements with those in the target's memory. Each element is updated
-  /// atomically, so that several ranks may call this at once, all with the same Op.
-  /// Errors: NotSupported for Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
-  /// operations; InvalidType for Min and Max of complex elements.
+  /// atomically: several ranks may call this at the same time, all with the same Op.
+  /// Errors: NotSupported (Half, BFloat16, Float8 and ComplexHalf, for which MPI has no
+  /// operations); InvalidType (Min and Max of complex elements).
   /// Source: MPI_Accumulate.
   Error accumulate(ConstTensorArg t, int target, int64_t displacement = 0,
                    Op op = Op::Sum) noexcept {
@@ -93,10 +94,10 @@ class Window {
                                   access(Kind::Accumulate, t, target, displacement, op));
   }
 
-  /// Collective: ends the operations of all ranks, and begins the next epoch.
+  /// Completes the operations of all ranks, and begins the next epoch. Collective.
   /// Source: MPI_Win_fence.
   Error fence() noexcept { return detail::add_context_if("fence", end(kAll, &MPI_Win_fence)); }
-  /// Begins an epoch for the target alone.
+  /// Begins an epoch for operations on the target only.
   /// Source: MPI_Win_lock.
   Error lock(int target, Lock kind = Lock::Exclusive) noexcept {
     const int how = kind == Lock::Shared ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE;
@@ -104,12 +105,12 @@ class Window {
     if (error == Error::Ok) error = detail::check_mpi(MPI_Win_lock(how, target, 0, window_.get()));
     return detail::add_context_if("lock", error);
   }
-  /// Ends it: all operations on the target are done.
+  /// Completes the operations on the target, and ends the epoch that lock() began.
   /// Source: MPI_Win_unlock.
   Error unlock(int target) noexcept {
     return detail::add_context_if("unlock", end(target, &MPI_Win_unlock));
   }
-  /// Ends the operations on the target, which stays locked.
+  /// Completes the operations on the target, which stays locked.
   /// Source: MPI_Win_flush.
   Error flush(int target) noexcept {
     return detail::add_context_if("flush", end(target, &MPI_Win_flush));
@@ -122,7 +123,7 @@ class Window {
 
   Window() noexcept = default;
 
-  /// Collective. If one rank's tensor is refused, all ranks get the error.
+  /// Collective. If one rank's tensor is refused, the call fails on all ranks.
   Error make(const detail::MpiRanks& ranks, const TensorArg& t) noexcept {
     TENON_TRY(ranks.check_usable());
     TENON_TRY(ranks.agree(Error::Ok, detail::MpiRecord(detail::MpiCall::Window), t));
@@ -153,21 +154,20 @@ class Window {
     window_ = detail::MpiHandle<MPI_Win, &MPI_Win_free>(made);
     return detail::check_mpi(MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN));
   }
-  /// Keeps this rank's tensor, and describes its memory, which begins at `base`.
+  /// Keeps this rank's tensor, describes its memory in `mine`, and sets `base` to the window's
+  /// start.
   Error expose(const TensorArg& t, detail::MpiExposed& mine, char*& base) noexcept {
     detail::MemoryLocation location;
     TENON_TRY(detail::find_destination(t, "the tensor", location));
     if (location.backend != nullptr) {
-      return detail::fail_reach("the tensor", location.view.device,
-                                "; a window is the host's memory");
+      return detail::fail_reach("the tensor", location.view.device, "; a window needs host memory");
     }
     const detail::TensorFields& f = detail::fields(t);
     const OffsetRange& offsets = f.layout.offsets;
     mine.type = static_cast<int64_t>(f.type);
     mine.reach = offsets.max - offsets.min + 1;
     base = static_cast<char*>(f.data) + offsets.min * static_cast<int64_t>(elementSize(f.type));
-    // MPICH 4.0 on UCX takes an address that is a multiple of 16 bytes lower for the window's
-    // start.
+    // MPICH 4.0 on UCX may take a lower address, by a multiple of 16 bytes, for the window's start.
     mine.offset = static_cast<int64_t>(reinterpret_cast<uintptr_t>(base) % 64);
     base -= mine.offset;
     return kept_->hold.hold(t);
@@ -189,12 +189,12 @@ class Window {
     const detail::MpiExposed& exposed = exposed_[static_cast<size_t>(target)];
     if (static_cast<int64_t>(here.scalar_type) != exposed.type) {
       return detail::fail(Error::InvalidType, "the tensor is ", here.scalar_type,
-                          ", the target's is ", static_cast<detail::ScalarType>(exposed.type));
+                          ", but the target is ", static_cast<detail::ScalarType>(exposed.type));
     }
     if (here.numel == 0) return Error::Ok;
     if (displacement < 0 || displacement > exposed.reach - here.numel) {
       return detail::fail(Error::OutOfBounds, here.numel, " elements from displacement ",
-                          displacement, " leave the memory of rank ", target, ", which has ",
+                          displacement, " are beyond the memory of rank ", target, ", which has ",
                           exposed.reach);
     }
     MPI_Op operation = MPI_OP_NULL;
@@ -222,8 +222,8 @@ class Window {
     return error;
   }
 
-  /// Ends the operations on one target or on all, by the given function, and releases their
-  /// tensors. A fence takes assertions (none here) instead of a target.
+  /// Completes the operations on one target or on all by calling `call`, and releases their
+  /// tensors. MPI_Win_fence takes assertions in the place of a target: 0, none.
   Error end(int target, int (*call)(int, MPI_Win)) noexcept {
     const int argument = target == kAll ? 0 : target;
     TENON_TRY(check_target(argument));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The header of a tensor in shared memory, and a check that does not trust it.
+// The header of a tensor in shared memory, and a check of a header that another process may have
+// written.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The elements begin here, in bytes: at a page.
+/// The position of the elements in bytes: a page boundary.
 inline constexpr size_t kShmOffset = 4096;
 
 /// The start of shared memory, in this host's byte order.
@@ -26,13 +27,14 @@ struct ShmHeader {
 };
 static_assert(sizeof(ShmHeader) == 32 + 16 * kMaxDims && sizeof(ShmHeader) <= kShmOffset);
 
-/// The contents of a header, checked.
+/// The contents of a header that was checked.
 struct ShmLayout {
   ScalarType type;
   Layout layout;
   size_t length;  // of the mapping, in bytes
 
-  /// Requires distinct elements at positive strides, as in a tensor that owns its memory.
+  /// Fails unless the strides are positive and no two elements overlap, as in a tensor that owns
+  /// its memory.
   Error set(ScalarType new_type, const Dims& sizes, const Dims& strides) noexcept {
     type = new_type;
     TENON_TRY(check_type(type));
@@ -44,7 +46,7 @@ struct ShmLayout {
   }
 };
 
-/// Checks the header of memory of `total` bytes.
+/// Checks the header of shared memory that has `total` bytes.
 inline Error parse_shm_header(const ShmHeader& header, uint64_t total, ShmLayout& shm) noexcept {
   const ShmHeader expected;
   if (std::memcmp(header.magic, expected.magic, sizeof header.magic) != 0) {
@@ -56,8 +58,8 @@ inline Error parse_shm_header(const ShmHeader& header, uint64_t total, ShmLayout
   const auto type = static_cast<ScalarType>(header.type);
   if (static_cast<int32_t>(type) != header.type || header.rank > kMaxDims ||
       header.offset != kShmOffset) {
-    return fail(Error::InvalidArgument, "dtype number ", header.type, ", ", header.rank,
-                " dimensions, elements from byte ", header.offset);
+    return fail(Error::InvalidArgument, "the header is invalid: dtype number ", header.type, ", ",
+                header.rank, " dimensions, elements from byte ", header.offset);
   }
   const auto rank = static_cast<size_t>(header.rank);
   TENON_TRY(shm.set(type, ArrayRef<int64_t>(header.sizes, rank),

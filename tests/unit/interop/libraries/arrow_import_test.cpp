@@ -151,7 +151,7 @@ TEST_CASE("from_arrow: a permutation that is not its own inverse has the meaning
   tensors.schema.metadata = metadata.data();
   REFUSES(NotSupported,
           "from_arrow: Arrow's specification and pyarrow mean different tensors by the permutation "
-          "{2, 0, 1}; say whose it is: ArrowPermutation::Specification or ::Pyarrow",
+          "{2, 0, 1}; pass ArrowPermutation::Specification or ::Pyarrow to choose one",
           tensors);
 }
 
@@ -213,7 +213,8 @@ TEST_CASE("from_arrow: other types are refused by their format") {
     REFUSES(NotSupported, "from_arrow: Arrow's format \"", producer);
   }
   Producer text("u", 1, kInts);
-  REFUSES(NotSupported, "from_arrow: Arrow's format \"u\", string, is not one of numbers", text);
+  REFUSES(NotSupported,
+          "from_arrow: Arrow's format \"u\", string, is not supported; expected numbers", text);
   ArrowSchema words{};
   Producer coded("i", 2, kInts);
   coded.schema.dictionary = &words;

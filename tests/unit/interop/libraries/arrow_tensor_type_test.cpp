@@ -122,7 +122,7 @@ TEST_CASE("arrow tensors: a permutation is one of all dimensions") {
     ArrowTensorShape made;
     const std::string json = "{\"shape\":[2,3],\"permutation\":" + std::string(permutation) + "}";
     RETURNS(InvalidArgument,
-            "of arrow.fixed_shape_tensor is none of the dimensions of shape {2, 3}",
+            "of arrow.fixed_shape_tensor does not permute the dimensions of shape {2, 3}",
             parse_arrow_tensor(json, made));
   }
 }

@@ -40,10 +40,10 @@ TEST_CASE("as_eigen: takes the strides that the type has, and says which it does
   CHECK(as_eigen<Stepped>(from_blob(data.data(), {2, 3}, {6, 2}))(1, 2) == 10);
   RAISES(
       NotSupported,
-      "as_eigen: strides {8, 1} of sizes {2, 3} are not those of the map's type, which are {3, 1}; "
-      "as_eigen_map() takes any, contiguous(t) makes a copy in rows",
+      "as_eigen: strides {8, 1} of sizes {2, 3} differ from the strides of the map's type, {3, 1}; "
+      "as_eigen_map() takes any strides, contiguous(t) makes a row-major copy",
       as_eigen<OfRows>(padded));
-  RAISES(NotSupported, "which are {3, 1}", as_eigen<OfRows>(columns));
+  RAISES(NotSupported, "map's type, {3, 1}", as_eigen<OfRows>(columns));
   RAISES(NotSupported, "which are {1, 2}", as_eigen<OfColumns>(rows));
   RAISES(NotSupported, "which are {6, 2}", as_eigen<Stepped>(rows));
   RAISES(NotSupported, "which are {8, 1}", as_eigen<PaddedTo8>(rows));
@@ -75,8 +75,8 @@ TEST_CASE("as_eigen_map: one dimension is a column, of any stride") {
   CHECK(as_eigen_map<float>(from_blob(data, {0})).size() == 0);
   CHECK(as_eigen_map<float>(from_blob(data, {1})).sum() == 0);
   RAISES(InvalidArgument,
-         "as_eigen_map: the tensor has 3 dimensions, a matrix two and a column one; view(t, {rows, "
-         "columns}) may show it so, as_eigen<Eigen::TensorMap<...>>() takes any number",
+         "as_eigen_map: the tensor has 3 dimensions, expected 2, or 1 for a column; view(t, {rows, "
+         "columns}) may reshape it, as_eigen<Eigen::TensorMap<...>>() takes any number",
          as_eigen_map<float>(from_blob(data, {1, 2, 3})));
   RAISES(InvalidArgument, "the tensor has 0 dimensions",
          as_eigen_map<float>(make_tensor_ptr(1.0f)));
@@ -96,7 +96,8 @@ TEST_CASE("try_as_eigen, try_as_eigen_map: the map, or the error by its own name
         try_as_eigen_map<double>(t));
   CHECK(try_as_eigen<Eigen::Map<RowMatrix>>(t)->data() == data);
   CHECK((*try_as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 2, RowMajor>>>(t))(1, 2) == 7);
-  FAILS(NotSupported, "try_as_eigen: strides {3, 1} of sizes {2, 3} are not those of the map's",
+  FAILS(NotSupported,
+        "try_as_eigen: strides {3, 1} of sizes {2, 3} differ from the strides of the map's",
         try_as_eigen<Eigen::Map<Eigen::MatrixXf>>(t));
   FAILS(InvalidArgument, "try_as_eigen: asked for 3 dimensions, the tensor has 2",
         try_as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 3, RowMajor>>>(t));
@@ -104,7 +105,8 @@ TEST_CASE("try_as_eigen, try_as_eigen_map: the map, or the error by its own name
         try_as_eigen<Eigen::TensorMap<Eigen::Tensor<float, 2>>>(t));
   using Fixed = Eigen::Map<Eigen::Matrix<float, 2, 3, RowMajor>>;
   CHECK(try_as_eigen<Fixed>(t)->data() == data);
-  FAILS(InvalidArgument, "try_as_eigen: size 3 of dimension 0 is not that of the map's type, 2",
+  FAILS(InvalidArgument,
+        "try_as_eigen: size 3 of dimension 0 differs from the size in the map's type, 2",
         try_as_eigen<Fixed>(from_blob(data, {3, 2})));
   FAILS(InvalidArgument, "size 2 of dimension 1", try_as_eigen<Fixed>(from_blob(data, {2, 2})));
   CHECK((*try_as_eigen<Eigen::Map<Eigen::Vector3f>>(from_blob(data, {3})))(2) == 2);
@@ -190,7 +192,7 @@ TEST_CASE("as_eigen: a TensorMap of const, of fixed sizes, of small indices") {
       Eigen::TensorMap<Eigen::TensorFixedSize<float, Eigen::Sizes<2, 3>, Eigen::RowMajor>>;
   float data[6] = {0, 1, 2, 3, 4, 5};
   CHECK(as_eigen<Fixed>(from_blob(data, {2, 3}))(1, 2) == 5);
-  RAISES(InvalidArgument, "size 3 of dimension 0 is not that of the map's type, 2",
+  RAISES(InvalidArgument, "size 3 of dimension 0 differs from the size in the map's type, 2",
          as_eigen<Fixed>(from_blob(data, {3, 2})));
   using Small = Eigen::TensorMap<Eigen::Tensor<const float, 1, RowMajor, int8_t>>;
   CHECK(as_eigen<Small>(from_blob(data, {6}))(5) == 5);

@@ -155,11 +155,12 @@ TEST_CASE(
   const TensorPtr all = zeros({5, 2});
   CHECK(detail::check_part(all, zeros({3, 2}), 0, 2, 0) == Error::Ok);
   CHECK(detail::check_part(all, zeros({5, 1}), -1, 2, 1) == Error::Ok);
-  RETURNS(InvalidArgument,
-          "the part of rank 1 of sizes {5, 2} along dimension 0 is {2, 2}, its tensor has sizes "
-          "{3, 2}",
-          detail::check_part(all, zeros({3, 2}), 0, 2, 1));
-  RETURNS(InvalidArgument, "is {3, 2}", detail::check_part(all, zeros({6}), 0, 2, 0));
+  RETURNS(
+      InvalidArgument,
+      "the part of rank 1 of sizes {5, 2} along dimension 0 has sizes {2, 2}, but its tensor has "
+      "{3, 2}",
+      detail::check_part(all, zeros({3, 2}), 0, 2, 1));
+  RETURNS(InvalidArgument, "has sizes {3, 2}", detail::check_part(all, zeros({6}), 0, 2, 0));
   RETURNS(InvalidType, "the tensors are Float and Int",
           detail::check_part(all, zeros({3, 2}, ScalarType::Int), 0, 2, 0));
 

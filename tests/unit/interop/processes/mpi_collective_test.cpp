@@ -206,15 +206,15 @@ TEST_CASE("allgather, reduce_scatter: more elements than MPI counts are refused"
   const int64_t many = int64_t{1} << 31;
   const TensorPtr part = from_blob(&bytes[0], {many}, ScalarType::Byte);
   const TensorPtr all = from_blob(&bytes[1], {many}, ScalarType::Byte);
-  RETURNS(NotSupported, "allgather: 2147483648 elements are more than MPI counts",
+  RETURNS(NotSupported, "allgather: 2147483648 elements are more than MPI can count",
           alone.allgather(part, all));
-  RETURNS(NotSupported, "are more than MPI counts", alone.reduce_scatter(all, part));
+  RETURNS(NotSupported, "are more than MPI can count", alone.reduce_scatter(all, part));
 }
 
 TEST_CASE("collectives: every function refuses what it cannot do by its own name, on all ranks") {
   const TensorPtr two = zeros({2, 2});
   const int n = world().size();
-  const std::string root = "root " + std::to_string(n) + " is none of the";
+  const std::string root = "root " + std::to_string(n) + " is not one of the";
   RETURNS(InvalidArgument, "bcast: " + root, world().bcast(two, n));
   RETURNS(InvalidArgument, "scatter: " + root, world().scatter(two, two, n));
   RETURNS(InvalidArgument, "gather: root -1", world().gather(two, two, -1));

@@ -105,7 +105,7 @@ TEST_CASE("mpi shapes: more elements than MPI counts are a type of types") {
   MpiElements rows;
   REQUIRE(rows.describe(ScalarType::Float, layout_of({2, many}, {-many, 1})) == Error::Ok);
   CHECK(size_of(rows) == 2 * many * 4);
-  RETURNS(NotSupported, "6442450946 rows of elements are more than MPI counts",
+  RETURNS(NotSupported, "6442450946 rows of elements are more than MPI can count",
           rows.describe(ScalarType::Float, layout_of({many, 16}, {0, 1})));
 }
 
@@ -148,7 +148,7 @@ TEST_CASE(
     }
   }
   MPI_Op operation = MPI_OP_NULL;
-  RETURNS(InvalidArgument, "number 9 is no operation",
+  RETURNS(InvalidArgument, "Op number 9 does not exist",
           detail::find_operation(ScalarType::Float, static_cast<Op>(9), operation));
 }
 

@@ -131,12 +131,13 @@ TEST_CASE("Request: a message of another size than the tensor is an error of rec
   Request shorter = *world().irecv(five, previous(), 12);
   Request longer = *world().irecv(three, previous(), 13);
   RETURNS(InvalidArgument, "wait: the message from rank ", shorter.wait());
-  CHECK(tests::contains(last_error_message(), "has 4 elements, the tensor 5"));
+  CHECK(tests::contains(last_error_message(), "has 4 elements, but the tensor has 5"));
   RETURNS(InvalidArgument, "wait: MPI: ", longer.wait());
   CHECK(longer.is_done());
-  RETURNS(InvalidArgument, "has 4 elements, the tensor 5", world().recv(five, previous(), 1));
+  RETURNS(InvalidArgument, "has 4 elements, but the tensor has 5",
+          world().recv(five, previous(), 1));
   RETURNS(InvalidArgument, "recv: MPI: ", world().recv(three, previous(), 2));
-  RETURNS(InvalidArgument, "is no whole number of elements of Float",
+  RETURNS(InvalidArgument, "is not a whole number of elements of Float",
           world().recv(three, previous(), 3));
   for (Request& send : sends) CHECK(send.wait() == Error::Ok);
 }

@@ -196,7 +196,7 @@ TEST_CASE("Window: what is wrong with one rank's tensor, all ranks find out") {
   const TensorPtr own = zeros({2}, world().rank() == 1 ? ScalarType::Int : ScalarType::Float);
   Window mixed = *world().window(own);
   REQUIRE(mixed.fence() == Error::Ok);
-  RETURNS(InvalidType, "the tensor is Float, the target's is Int", mixed.put(ones({1}), 1));
+  RETURNS(InvalidType, "the tensor is Float, but the target is Int", mixed.put(ones({1}), 1));
   CHECK(mixed.put(ones({1}), 0) == Error::Ok);
   REQUIRE(mixed.fence() == Error::Ok);
 }
@@ -209,7 +209,7 @@ TEST_CASE("Window: what leaves the target's memory, or is of another dtype, is r
   RETURNS(OutOfBounds, "put: 2 elements from displacement 5", window.put(two, 0, 5));
   RETURNS(OutOfBounds, "", window.get(two, 0, -1));
   RETURNS(OutOfBounds, "", window.get(two, 0, INT64_MAX));
-  RETURNS(InvalidType, "the tensor is Float, the target's is Int", window.put(ones({2}), 0));
+  RETURNS(InvalidType, "the tensor is Float, but the target is Int", window.put(ones({2}), 0));
   RETURNS(InvalidArgument, "rank 99 is none of", window.put(two, 99));
   RETURNS(InvalidArgument, "rank -1 is none of", window.lock(-1));
   RETURNS(InvalidState, "undefined", window.put(Tensor(), 0));
