@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ArrowBatch, ArrowStream, to_arrow_batch: record batches of Arrow's C data interface, and streams
-// of them, from and to named tensors, over the same memory. Needs no Arrow.
+// ArrowBatch, ArrowStream, to_arrow_batch: convert between named tensors and Arrow's record batches
+// and streams of record batches, which share the memory. Uses Arrow's C data interface; does not
+// need Arrow's library.
 #pragma once
 
 #include <optional>
@@ -14,25 +15,27 @@ TENON_BEGIN_NAMESPACE
 
 class ArrowStream;
 
-/// A record batch of Arrow: its columns as tensors, by name and in their order.
+/// Reads a record batch of Arrow: its columns as tensors, by name or by index.
 ///
-/// get() returns tensors over the batch's memory. They keep the batch, so this object may be
-/// destroyed before them. They are read-only; Booleans are copied, since Arrow packs eight in a
-/// byte. The types are those of from_arrow(). Columns of other types (texts, lists of varying
+/// get() returns read-only tensors over the batch's memory. The tensors keep the batch, so this
+/// object may be destroyed before them. Booleans are copied, since Arrow packs eight in a byte.
+/// Columns have the types that from_arrow() reads. Columns of other types (texts, lists of varying
 /// sizes, dictionaries, decimals) and columns with nulls are listed, but get() refuses them. The
-/// fields of a struct are columns, "point.x"; a struct in a struct is refused.
-/// Ownership: copies of this object share the batch. The last user releases it, once.
+/// fields of a struct are columns, named "point.x"; a struct in a struct is refused.
+/// Ownership: copies of this object and its tensors share the batch. The last of them releases the
+/// batch, once.
 /// Threads: immutable; any number of threads may use it. The release callbacks run on the thread
-/// that drops the last user.
+/// that drops the last object or tensor.
 class ArrowBatch {
  public:
-  /// A batch without rows and columns.
+  /// Makes a batch without rows and columns.
   ArrowBatch() noexcept = default;
 
-  /// Takes both structs, also on failure. `meaning` says how to read its tensors' permutations.
-  /// Checks the schema and the batch's length; get() checks its column.
-  /// Errors: InvalidArgument (null; malformed), InvalidState (released, or a child of the schema),
-  /// NotSupported (an array that is not a record batch; rows that are null), OutOfMemory.
+  /// Takes over both structs, also after an error. `meaning`: how to read permutations of tensors.
+  /// Checks the schema and the batch's length; get() checks the column that it reads.
+  /// Errors: InvalidArgument (a null pointer; a malformed struct); InvalidState (a released struct,
+  /// or a released child of the schema); NotSupported (an array that is not a record batch; rows
+  /// that are null); OutOfMemory.
   /// Cost: O(columns).
   /// Source: arrow::ImportRecordBatch.
   static Result<ArrowBatch> open(
@@ -40,7 +43,7 @@ class ArrowBatch {
       ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
     detail::ArrowHold<ArrowArray> values(array);
     detail::ArrowHold<ArrowSchema> type(schema);
-    Columns shared;  // released after the error's text was taken
+    Columns shared;  // released after the error's text was copied
     ArrowBatch opened;
     Error error = Error::Ok;
     if (array == nullptr || schema == nullptr) {
@@ -55,26 +58,27 @@ class ArrowBatch {
     return detail::add_context("ArrowBatch::open", error);
   }
 
-  /// Of every column; 0 before open().
+  /// The number of rows of every column; 0 before open().
   int64_t rows() const noexcept { return array_ == nullptr ? 0 : array_->value.length; }
   /// The number of columns.
   size_t size() const noexcept { return infos().size(); }
-  /// The schema's description of its columns; valid as long as this object.
+  /// The descriptions of all columns; valid as long as this object.
   ArrayRef<ArrowColumnInfo> infos() const noexcept TENON_LIFETIMEBOUND {
     if (columns_ == nullptr) return {};
     return columns_->infos();
   }
-  /// The first column of that name; null if there is none.
+  /// The description of the first column of that name; null if there is none.
   const ArrowColumnInfo* find(std::string_view name) const noexcept TENON_LIFETIMEBOUND {
     if (columns_ == nullptr) return nullptr;
     const auto found = columns_->names.find(name);
     return found.empty() ? nullptr : &columns_->infos()[found[0].second];
   }
 
-  /// The column of that name. Its first size is rows(), the others are those of one row.
-  /// Ownership: keeps the batch; read-only, except a copy of Booleans.
-  /// Errors: NotFound; those of from_arrow(), which name the column; also InvalidArgument for a
-  /// name of several columns.
+  /// The column of that name. The tensor's first size is rows(); its other sizes are those of one
+  /// row.
+  /// Ownership: the tensor keeps the batch, and is read-only; a copy of Booleans can be written.
+  /// Errors: NotFound; those of from_arrow(), with the column's name; InvalidArgument (also if
+  /// several columns have the name).
   Result<TensorPtr> get(std::string_view name) const noexcept {
     size_t i = 0;
     const detail::NameIndex nothing;
@@ -108,7 +112,7 @@ class ArrowBatch {
       return Error::Ok;
     });
   }
-  /// Takes an array that has these columns.
+  /// Takes over an array that has these columns.
   Error take(const Columns& shared, detail::ArrowHold<ArrowArray>& array) noexcept {
     TENON_TRY(shared->check_batch(array.value));
     TENON_TRY(detail::call_safely([&] {
@@ -138,19 +142,19 @@ class ArrowBatch {
   std::shared_ptr<const detail::ArrowHold<ArrowArray>> array_;
 };
 
-/// A stream of record batches of one schema, as Python's libraries export it by
+/// Reads a stream of record batches of one schema, such as Python's libraries export by
 /// __arrow_c_stream__().
 ///
-/// Ownership: the stream is released when it ends or fails, or with this object; its batches stay
-/// valid.
-/// Threads: one thread at a time. The batches are independent of it.
+/// Ownership: the stream is released when it ends, when it fails, or with this object; batches that
+/// were read stay valid.
+/// Threads: one thread at a time. Batches that were read may be used on other threads.
 class ArrowStream {
  public:
-  /// A stream that has ended.
+  /// Makes a stream that has ended.
   ArrowStream() noexcept = default;
 
-  /// Takes the stream, also on failure, and reads its schema, but no batch.
-  /// Errors: those of ArrowBatch::open() for the schema; if the stream fails, those of next().
+  /// Takes over the stream, also after an error, and reads its schema, but no batch.
+  /// Errors: those of ArrowBatch::open() about the schema; if the stream fails, those of next().
   /// Source: arrow::ImportRecordBatchReader.
   static Result<ArrowStream> open(
       ArrowArrayStream* stream, ArrowPermutation meaning = ArrowPermutation::Unambiguous) noexcept {
@@ -168,7 +172,7 @@ class ArrowStream {
       error = check_call("get_schema", held.value.get_schema(&held.value, &type.value), held.value);
       if (error != Error::Ok) type.value.release = nullptr;  // nothing to release
       if (error == Error::Ok && type.value.release == nullptr) {
-        error = detail::fail(Error::InvalidArgument, "get_schema gave a released ArrowSchema");
+        error = detail::fail(Error::InvalidArgument, "get_schema returned a released ArrowSchema");
       }
       if (error == Error::Ok) error = ArrowBatch::read_columns(type, meaning, opened.columns_);
       if (error == Error::Ok) {
@@ -190,13 +194,15 @@ class ArrowStream {
     return columns_->infos();
   }
 
-  /// The next batch; std::nullopt from the end on.
-  /// Errors: if the stream fails, AccessFailed with its text and number (OutOfMemory for ENOMEM,
-  /// NotSupported for ENOSYS): the stream is then released, and next() is InvalidState. Those of
-  /// ArrowBatch::open() for a batch: the stream then goes on.
+  /// Reads the next batch; std::nullopt once the stream has ended.
+  /// Errors: if the stream fails, AccessFailed with the stream's text and errno (OutOfMemory for
+  /// ENOMEM, NotSupported for ENOSYS); the stream is then released, and later calls return
+  /// InvalidState. If a batch is invalid, the errors of ArrowBatch::open(); later calls read the
+  /// next batches.
   Result<std::optional<ArrowBatch>> next() noexcept {
     if (has_failed_) {
-      return detail::fail(Error::InvalidState, "ArrowStream::next: the stream failed before");
+      return detail::fail(Error::InvalidState,
+                          "ArrowStream::next: the stream failed in an earlier call");
     }
     if (is_reading_) {
       return detail::fail(Error::InvalidState,
@@ -212,7 +218,7 @@ class ArrowStream {
     if (error != Error::Ok) {
       array.value.release = nullptr;  // nothing to release
       has_failed_ = true;
-      ended = std::move(stream_);  // released after the error's text was taken
+      ended = std::move(stream_);  // released after the error's text was copied
     } else if (array.value.release == nullptr) {
       ended = std::move(stream_);
       return std::optional<ArrowBatch>();
@@ -227,7 +233,7 @@ class ArrowStream {
  private:
   using Hold = detail::ArrowHold<ArrowArrayStream>;
 
-  /// Makes an Error of a stream function's result, an errno.
+  /// Converts the result of a stream's function, an errno, to an Error.
   static Error check_call(const char* function, int code, ArrowArrayStream& stream) noexcept {
     if (code == 0) return Error::Ok;
     const char* text = stream.get_last_error == nullptr ? nullptr : stream.get_last_error(&stream);
@@ -264,13 +270,14 @@ inline Error make_arrow_batch(const std::vector<NamedTensor>& tensors, ArrowForm
     const NamedTensor& from = tensors[i];
     Error error = Error::Ok;
     if (from.name.find('\0') != std::string::npos) {
-      error = fail(Error::InvalidArgument, "the name has a zero character, where Arrow's ends");
+      error =
+          fail(Error::InvalidArgument, "the name has a zero character, which ends Arrow's names");
     } else {
       error = make_arrow(from.tensor, form, meaning, arrays + i, types + i, from.name);
     }
     if (error == Error::Ok && arrays[i].length != arrays[0].length) {
-      error = fail(Error::InvalidArgument, "it has ", arrays[i].length, " rows, tensor \"",
-                   ShownText(tensors[0].name).text, "\" ", arrays[0].length);
+      error = fail(Error::InvalidArgument, "it has ", arrays[i].length, " rows, but tensor \"",
+                   ShownText(tensors[0].name).text, "\" has ", arrays[0].length);
     }
     if (error == Error::Ok) continue;
     return fail(error, "tensor \"", ShownText(from.name).text, "\": ", last_error_message());
@@ -289,12 +296,13 @@ inline Error make_arrow_batch(const std::vector<NamedTensor>& tensors, ArrowForm
 
 }  // namespace detail
 
-/// Writes tensors to the two structs as a record batch: each tensor becomes a column, as in
-/// to_arrow(). All first dimensions are equal; without tensors there are no rows.
+/// Exports tensors to the two structs as a record batch: each tensor becomes a column, as in
+/// to_arrow(). The first sizes of all tensors must be equal; they are the number of rows. Without
+/// tensors there are no rows.
 ///
-/// Ownership: as to_arrow(). Columns may be moved out.
-/// Errors: those of to_arrow(), which name the tensor; also InvalidArgument (first dimensions of
-/// different sizes; a name that occurs twice, is not UTF-8, or has a zero character).
+/// Ownership: as for to_arrow(). Columns may be moved out.
+/// Errors: those of to_arrow(), with the tensor's name; InvalidArgument (also first sizes that
+/// differ; a name that occurs twice, is not UTF-8, or has a zero character).
 /// Threads: the release callbacks may run on any thread.
 /// Cost: two allocations, and those of to_arrow() for each tensor.
 /// Source: arrow::ExportRecordBatch.

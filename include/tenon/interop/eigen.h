@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// from_eigen: Eigen's matrices, arrays and tensors as tensors over the same memory. as_eigen,
-// as_eigen_map: a tensor's memory as Eigen's maps.
+// from_eigen: makes tensors over the memory of Eigen's matrices, arrays and tensors. as_eigen,
+// as_eigen_map: make Eigen's maps over a tensor's memory.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// True for a Ref to const. It may hold a copy of the elements, to which a Ref moved from it still
-/// refers.
+/// True for a Ref to const. Such a Ref may hold a copy of the elements; a Ref that is moved from it
+/// still refers to that copy.
 template <class E>
 inline constexpr bool is_eigen_const_ref_v =
     decltype(is_eigen_const_ref(static_cast<E*>(nullptr)))::value;
@@ -41,14 +41,14 @@ template <class Out>
 struct FromEigen {
   const char* function;
 
-  /// The memory of a Matrix, Array, Map, Ref, Block or another expression with memory, or of a
-  /// Tensor or TensorMap, as a tensor with equal strides. Types of vectors give one dimension.
-  /// Const objects and Maps of const elements give read-only tensors.
+  /// Makes a tensor over the memory of a Matrix, Array, Map, Ref, Block or another expression with
+  /// memory, or of a Tensor or TensorMap. The tensor has the same strides. A vector type becomes
+  /// one dimension. For const objects and Maps of const elements the tensor is read-only.
   ///
   /// Ownership: borrows lvalues, and the memory to which a Block, a Map or another expression
-  /// refers. A moved Matrix or Tensor is kept (a const one is copied); elements that a fixed-size
-  /// type holds inline move to the heap. A moved Ref to const, which may hold its elements, is
-  /// copied; a named one is borrowed.
+  /// refers. An rvalue Matrix or Tensor is moved into the tensor's deleter (a const rvalue is
+  /// copied); elements that a fixed-size type holds inline move to the heap. An rvalue Ref to const
+  /// is copied, since it may hold its elements; an lvalue Ref is borrowed.
   /// Errors: OutOfMemory.
   /// Cost: one allocation; two for a Tensor or a matrix of fixed size that is moved in.
   template <class E, std::enable_if_t<is_eigen_v<std::remove_const_t<E>>, int> = 0>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// as_mdspan: a tensor's memory as an mdspan of C++23, Kokkos or CUDA's libcu++.
+// as_mdspan: makes an mdspan of C++23, Kokkos or CUDA's libcu++ over a tensor's memory.
 #pragma once
 
 #include <limits>
@@ -9,7 +9,8 @@
 #include "tenon/tensor/accessor.h"
 #include "tenon/tensor/tensor.h"
 
-// The namespace of the mdspan that as_mdspan<T, N>() returns; not defined if there is none.
+// The namespace of the mdspan that as_mdspan<T, N>() returns; not defined if no header has an
+// mdspan.
 #if __has_include(<mdspan>) && __cplusplus > 202002L
 #include <mdspan>
 #endif
@@ -26,11 +27,11 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The type of strides(): the std::array of the mapping's library.
+/// The type that the mapping's strides() returns: the std::array of its library.
 template <class Mapping>
 using StridesArray = decltype(std::declval<const Mapping&>().strides());
 
-/// Whether a mapping can be constructed from extents and strides, like layout_stride's.
+/// Whether a mapping can be constructed from extents and strides, as that of layout_stride can.
 template <class Mapping, class = void>
 struct TakesStrides : std::false_type {};
 template <class Mapping>
@@ -38,8 +39,8 @@ struct TakesStrides<Mapping, std::void_t<StridesArray<Mapping>>>
     : std::is_constructible<Mapping, const typename Mapping::extents_type&, StridesArray<Mapping>> {
 };
 
-/// The tensor's strides for layout_stride, which requires that they are positive and nest. Strides
-/// of sizes 0 and 1, which may have any value, are replaced.
+/// Computes the strides for layout_stride, which requires that strides are positive and nest.
+/// Strides of dimensions of size 0 and 1 may have any value, and are replaced.
 TENON_TEMPLATE_INLINE Error make_mdspan_strides(const Layout& layout, Dims& strides) noexcept {
   strides = layout.strides();
   TENON_TRY(check_dims("strides", strides));
@@ -54,18 +55,19 @@ TENON_TEMPLATE_INLINE Error make_mdspan_strides(const Layout& layout, Dims& stri
     if (layout.numel == 0) strides[d] = least;
     if (strides[d] <= 0) {
       return fail(Error::NotSupported, "stride ", strides[d], " of dimension ", d, " in strides ",
-                  layout.strides(), "; an mdspan's layout_stride allows only positive ones");
+                  layout.strides(), "; an mdspan's layout_stride requires positive strides");
     }
     if (strides[d] < least) {
       return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", sizes,
-                  " interleave or overlap; those of an mdspan's layout_stride must nest");
+                  " interleave or overlap; an mdspan's layout_stride requires strides that nest");
     }
     if (sizes[d] != 0 && !multiply(strides[d], sizes[d], least)) least = INT64_MAX;
   }
   return Error::Ok;
 }
 
-/// `reach` is the largest index that occurs, `most` the largest value of the mdspan's index_type.
+/// Checks that an mdspan's index_type is wide enough. `reach`: the largest index that occurs;
+/// `most`: the largest value of the index_type.
 TENON_TEMPLATE_INLINE Error check_index_type(ArrayRef<int64_t> sizes, const Dims& strides,
                                              int64_t reach, uint64_t most) noexcept {
   bool fits = static_cast<uint64_t>(reach) <= most;
@@ -73,7 +75,7 @@ TENON_TEMPLATE_INLINE Error check_index_type(ArrayRef<int64_t> sizes, const Dims
   for (int64_t stride : strides) fits = fits && static_cast<uint64_t>(stride) <= most;
   if (!fits) {
     return fail(Error::InvalidArgument, "sizes ", sizes, " with strides ", strides,
-                " do not fit the mdspan's index_type, which ends at ", most);
+                " do not fit the mdspan's index_type, whose largest value is ", most);
   }
   return Error::Ok;
 }
@@ -99,7 +101,7 @@ typename M::mapping_type mapping_of(const Layout& layout, const Dims& strides) n
                                                 std::make_index_sequence<M::rank()>());
 }
 
-/// Checks a mapping's strides against the tensor's.
+/// Checks that a mapping's strides equal the tensor's.
 template <class Mapping>
 Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
   if constexpr (Mapping::extents_type::rank() != 0) {
@@ -108,7 +110,7 @@ Error check_mapping(const Mapping& mapping, const Layout& layout) noexcept {
       if (layout.sizes()[d] != 1 && layout.strides()[d] != expected) {
         return fail(Error::NotSupported, "stride ", layout.strides()[d], " of dimension ", d,
                     " in strides ", layout.strides(), " of sizes ", layout.sizes(),
-                    " is not that of the mdspan's layout, ", expected);
+                    " differs from that of the mdspan's layout, ", expected);
       }
     }
   }
@@ -127,7 +129,8 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   TENON_TRY(check_typed(from, type));
   TENON_TRY(check_access("tensor", view_of(from), type, M::rank()));
   if (from.readonly && !std::is_const_v<T>) {
-    return fail(Error::InvalidState, "the tensor is read-only; its mdspan has const elements");
+    return fail(Error::InvalidState,
+                "the tensor is read-only; make an mdspan with elements of a const type");
   }
   const ArrayRef<int64_t> sizes = from.layout.sizes();
   for (size_t d = 0; d < M::rank(); ++d) {
@@ -150,7 +153,7 @@ Error check_mdspan(const TensorArg& tensor, Dims& strides) noexcept {
   }
 }
 
-/// The mdspan of a tensor that passed check_mdspan().
+/// Makes the mdspan of a tensor that passed check_mdspan().
 template <class M>
 M make_mdspan(const TensorArg& tensor, const Dims& strides) {
   const TensorFields& from = fields(tensor);
@@ -159,19 +162,19 @@ M make_mdspan(const TensorArg& tensor, const Dims& strides) {
 
 }  // namespace detail
 
-/// The tensor's memory as the mdspan type M, of any library that has the standard's interface:
-/// `as_mdspan<std::mdspan<float, std::extents<int, 2, 3>>>(tensor)`.
+/// Makes an mdspan of type M over the tensor's memory. M is of any library that has the standard's
+/// interface: `as_mdspan<std::mdspan<float, std::extents<int, 2, 3>>>(tensor)`.
 ///
-/// layout_stride takes strides that are positive and nest; other layouts, such as layout_right,
-/// require exactly their own strides. Strides of size-1 dimensions, and of tensors without
-/// elements, do not matter.
+/// layout_stride requires strides that are positive and nest; for other layouts, such as
+/// layout_right, the tensor must have exactly the layout's strides. Strides of dimensions of size
+/// 1, and of tensors without elements, are not compared.
 ///
 /// The try_ form returns a Result.
-/// Ownership: none; valid until the tensor is resized or dropped.
-/// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const),
-/// InvalidType (another element type), InvalidArgument (another rank or static extent; an
-/// index_type too small; data that is not aligned), NotSupported (strides that M's layout cannot
-/// have: zero, negative, overlapping, not contiguous; memory that the host cannot read),
+/// Ownership: none; the mdspan is valid until the tensor is resized or dropped.
+/// Errors: InvalidState (undefined; a placeholder; read-only, but M's elements are not const);
+/// InvalidType (another element type); InvalidArgument (another rank or static extent; an
+/// index_type that is too small; data that is not aligned); NotSupported (strides that M's layout
+/// cannot have: zero, negative, overlapping, not contiguous; memory that the host cannot read);
 /// OutOfMemory (more dimensions than TENON_INLINE_DIMS).
 template <class M>
 M as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) {
@@ -187,9 +190,10 @@ Result<M> try_as_mdspan(TensorArg tensor TENON_LIFETIMEBOUND) noexcept {
 }
 
 #if defined(TENON_MDSPAN_NAMESPACE)
-/// The tensor's memory as `mdspan<T, dextents<int64_t, N>, Layout>` of the standard library, else
-/// of Kokkos, else of libcu++: `auto m = as_mdspan<float, 2>(tensor)`. T is const for a read-only
-/// tensor; Layout may be layout_right for a contiguous one.
+/// Makes an `mdspan<T, dextents<int64_t, N>, Layout>` over the tensor's memory: `auto m =
+/// as_mdspan<float, 2>(tensor)`. The mdspan is that of the standard library, else of Kokkos, else
+/// of libcu++. For a read-only tensor, T must be const; for a contiguous tensor, Layout may be
+/// layout_right.
 /// Ownership and errors: those of as_mdspan<M>().
 template <class T, size_t N, class Layout = TENON_MDSPAN_NAMESPACE::layout_stride>
 TENON_MDSPAN_NAMESPACE::mdspan<T, TENON_MDSPAN_NAMESPACE::dextents<int64_t, N>, Layout> as_mdspan(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// from_xtensor: xtensor's containers and views as tensors over the same memory. as_xtensor: a
-// tensor's memory as xtensor's strided view.
+// from_xtensor: makes tensors over the memory of xtensor's containers and views. as_xtensor: makes
+// xtensor's strided view over a tensor's memory.
 #pragma once
 
 #include "tenon/config.h"
@@ -21,7 +21,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether an expression has memory with strides: a container, an adaptor, a view of one.
+/// Whether an expression has memory that strides describe: a container, an adaptor, or a view of
+/// these.
 template <class E, class = void>
 inline constexpr bool is_strided_xtensor_v = false;
 template <class E>
@@ -29,13 +30,14 @@ inline constexpr bool is_strided_xtensor_v<
     E, std::void_t<decltype(std::declval<E&>().data() + std::declval<E&>().data_offset()),
                    decltype(std::declval<E&>().strides())>> = true;
 
-/// True for types with a fixed number of dimensions, whose moves copy arrays.
+/// True for types with a fixed number of dimensions: moving them copies std::arrays of sizes and
+/// strides.
 template <class E, size_t N, xt::layout_type L, class Storage>
 inline constexpr bool
     is_nothrow_movable_v<xt::xstrided_view<E, std::array<size_t, N>, L, Storage>> = true;
 
-/// Checks that elements of type T may be viewed, and computes sizes and strides. T is const for
-/// reading only.
+/// Checks that a view with elements of type T may be made, and computes its sizes and strides. A
+/// const T asks for reading only.
 template <class T, class Sizes, class Strides>
 Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strides) noexcept {
   TENON_TRY(check_host_access(tensor));
@@ -43,26 +45,28 @@ Error describe_for_xtensor(const TensorArg& tensor, Sizes& sizes, Strides& strid
   TENON_TRY(
       check_access("tensor", view_of(from), own_type(CppTypeToScalarType<T>::value), sizes.size()));
   if (from.readonly && !std::is_const_v<T>) {
-    return fail(Error::InvalidState, "the tensor is read-only; its view has const elements");
+    return fail(Error::InvalidState,
+                "the tensor is read-only; view it with elements of a const type");
   }
   const Layout& layout = from.layout;
   if (!std::is_const_v<T> && layout.may_overlap()) {
     return fail(Error::NotSupported, "strides ", layout.strides(), " of sizes ", layout.sizes(),
-                " let elements share memory; a view of const ones takes them");
+                " let elements share memory; view them with elements of a const type");
   }
   for (size_t d = 0; d < sizes.size(); ++d) {
     sizes[d] = static_cast<size_t>(layout.sizes()[d]);
-    // xtensor has stride 0 for sizes 0 and 1, and broadcasts by it.
+    // xtensor sets strides of dimensions of size 0 and 1 to 0, and relies on that to broadcast.
     strides[d] = layout.sizes()[d] <= 1 ? 0 : layout.strides()[d];
   }
   return Error::Ok;
 }
 
-/// A view, not an adaptor with strides: assignment to such an adaptor writes to its memory as if it
-/// had no strides, and replaces its strides by those of the right-hand side.
+/// Makes a view, not an adaptor with strides: assignment to such an adaptor ignores its strides
+/// when it writes, and then replaces them by those of the right-hand side.
 template <class T, class Sizes, class Strides>
 auto make_xtensor(const TensorFields& from, Sizes&& sizes, Strides&& strides) {
-  const OffsetRange& offsets = from.layout.offsets;  // from element 0; strides may be negative
+  const OffsetRange& offsets =
+      from.layout.offsets;  // relative to element 0; negative with negative strides
   const auto span = static_cast<size_t>(offsets.max + 1 - offsets.min);
   T* const lowest = from.data == nullptr ? nullptr : static_cast<T*>(from.data) + offsets.min;
   return xt::strided_view(xt::adapt(lowest, span, xt::no_ownership(), std::array<size_t, 1>{span}),
@@ -79,15 +83,15 @@ struct KeepXtensor {
 
 }  // namespace detail
 
-/// The tensor's memory as an xstrided_view of N dimensions, or of as many as the tensor has:
-/// `as_xtensor<float, 2>(t)`, `as_xtensor<float>(t)`. T is const for a read-only tensor. Any
-/// strides are kept, except that those of sizes 0 and 1 become 0, as in xtensor.
+/// Makes an xstrided_view over the tensor's memory: `as_xtensor<float, 2>(t)` has 2 dimensions,
+/// `as_xtensor<float>(t)` as many as the tensor. For a read-only tensor, T must be const. The view
+/// has the tensor's strides, but strides of dimensions of size 0 and 1 become 0, as in xtensor.
 ///
-/// Ownership: none; valid until the tensor is resized or dropped.
-/// Errors: InvalidState (undefined; a placeholder; read-only, but T is not const), InvalidType
-/// (another dtype), InvalidArgument (another rank; data that is not aligned), NotSupported
-/// (elements that share memory and are not const; memory that the host cannot reach). xtensor
-/// allocates for more than four dimensions that N does not say: std::bad_alloc.
+/// Ownership: none; the view is valid until the tensor is resized or dropped.
+/// Errors: InvalidState (undefined; a placeholder; read-only, but T is not const); InvalidType
+/// (another dtype); InvalidArgument (another rank; data that is not aligned); NotSupported
+/// (elements that share memory, but T is not const; memory that the host cannot reach). Without N,
+/// xtensor allocates memory for more than four dimensions, which may throw std::bad_alloc.
 template <class T, size_t N>
 auto as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) {
   std::array<size_t, N> sizes;
@@ -104,8 +108,8 @@ auto as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) {
   detail::raise_if("as_xtensor", detail::describe_for_xtensor<T>(tensor, sizes, strides));
   return detail::make_xtensor<T>(detail::fields(tensor), std::move(sizes), std::move(strides));
 }
-/// As as_xtensor() with N dimensions, but returns a Result. (There is no Result of a view with a
-/// dynamic number of dimensions, since moving it may allocate.)
+/// Like as_xtensor() with N dimensions, but returns a Result. (There is no such form without N:
+/// moving a view with a dynamic number of dimensions may allocate.)
 template <class T, size_t N>
 auto try_as_xtensor(TensorArg tensor TENON_LIFETIMEBOUND) noexcept
     -> Result<decltype(as_xtensor<T, N>(tensor))> {
@@ -122,12 +126,12 @@ template <class Out>
 struct FromXtensor {
   const char* function;
 
-  /// The memory of an xarray, xtensor, xtensor_fixed, adaptor, or of a view with strides, as a
-  /// tensor with those strides. Const elements give a read-only tensor.
+  /// Makes a tensor over the memory of an xarray, xtensor, xtensor_fixed, adaptor or strided view.
+  /// The tensor has the same strides; if the elements are const, it is read-only.
   ///
-  /// Ownership: borrows lvalues; the tensor keeps a moved argument, or a copy of a const one. A
-  /// moved view keeps the expression that it views if that was moved into it; otherwise it refers
-  /// to it.
+  /// Ownership: borrows lvalues. An rvalue is moved into the tensor's deleter (a const rvalue is
+  /// copied). An rvalue view brings along an expression that was moved into the view; an expression
+  /// to which the view only refers is borrowed.
   /// Errors: OutOfMemory; InvalidArgument (more than kMaxDims dimensions).
   /// Cost: one allocation; for a moved argument two, and a move.
   /// Source: xtensor-python's pyarray, in the other direction.

@@ -174,7 +174,8 @@ TEST_CASE("ArrowBatch: columns by name and number, over the batch's memory") {
   CHECK(ownership(*id) == Ownership::Adopted);
   CHECK(sizes(id) == Vector{4});
   CHECK(batch.get(1).value()->const_data_ptr() == kInts + 4);
-  FAILS(NotSupported, "ArrowBatch::get: column \"word\": Arrow's format \"u\", string, is not one",
+  FAILS(NotSupported,
+        "ArrowBatch::get: column \"word\": Arrow's format \"u\", string, is not supported",
         batch.get("word"));
   FAILS(NotFound, "ArrowBatch::get: there is no column \"x\" among the 3", batch.get("x"));
   FAILS(OutOfBounds, "ArrowBatch::get: column 3 of 3", batch.get(3));
@@ -379,7 +380,7 @@ TEST_CASE("to_arrow_batch: refuses by the tensor's name, and leaves the structs 
     CHECK_FALSE(detail::fields(*three).borrows.any());
   };
   refuses({{"a", three}, {"b", zeros({2})}}, Error::InvalidArgument,
-          "try_to_arrow_batch: tensor \"b\": it has 2 rows, tensor \"a\" 3");
+          "try_to_arrow_batch: tensor \"b\": it has 2 rows, but tensor \"a\" has 3");
   refuses({{"a", three}, {"mask", zeros({3}, ScalarType::Bool)}}, Error::NotSupported,
           "tensor \"mask\": Arrow has no arrays of Bool");
   refuses({{"a", three}, {"b", zeros({})}}, Error::NotSupported, "the tensor has no dimensions");
@@ -440,7 +441,7 @@ TEST_CASE("ArrowStream: is released once, where it is left early, moved, or fail
   FAILS(AccessFailed, "ArrowStream::next: the stream's get_next returned 5: disk on fire",
         stream.next());
   CHECK(releases[2] == 1);
-  FAILS(InvalidState, "ArrowStream::next: the stream failed before", stream.next());
+  FAILS(InvalidState, "ArrowStream::next: the stream failed in an earlier call", stream.next());
   CHECK(producer.at == 1);
 }
 
@@ -477,7 +478,7 @@ TEST_CASE("ArrowStream: kinds of errors, without a text, and of the schema") {
     *out = ArrowSchema{};
     return 0;
   };
-  FAILS(InvalidArgument, "gave a released ArrowSchema", ArrowStream::open(&released.stream));
+  FAILS(InvalidArgument, "returned a released ArrowSchema", ArrowStream::open(&released.stream));
   CHECK(releases[2] == 1);
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("as_mdspan: zero, negative and overlapping strides are refused and sai
        {2, 3},
        {0, 1},
        "as_mdspan: stride 0 of dimension 0 in strides {0, 1}; an mdspan's layout_stride "
-       "allows only positive ones"},
+       "requires positive strides"},
       {5, {2, 3}, {3, -1}, "as_mdspan: stride -1 of dimension 1"},
       {0, {3, 2}, {1, 1}, "as_mdspan: strides {1, 1} of sizes {3, 2} interleave or overlap"},
       {0, {2, 3}, {3, 2}, "must nest"}};  // distinct elements, at offsets 0 2 4 3 5 7
@@ -147,7 +147,7 @@ TEST_CASE("as_mdspan: layout_right takes contiguous tensors only, layout_left th
          "as_mdspan: stride 1 of dimension 0 in strides {1, 2} of sizes {2, 3} is not that of "
          "the mdspan's layout, 3",
          (as_mdspan<int32_t, 2, layout_right>(columns)));
-  RAISES(NotSupported, "is not that of the mdspan's layout, 1",
+  RAISES(NotSupported, "differs from that of the mdspan's layout, 1",
          (as_mdspan<int32_t, 2, layout_left>(rows)));
   RAISES(NotSupported, "stride -1",
          (as_mdspan<int32_t, 1, layout_right>(from_blob(data + 5, {6}, {-1}))));
@@ -174,7 +174,7 @@ TEST_CASE("as_mdspan: sizes, strides or indices beyond the index type are refuse
   CHECK(at(as_mdspan<Small>(from_blob(data.data(), {15, 17})), 14, 16) == 0);
   RAISES(InvalidArgument,
          "as_mdspan: sizes {16, 16} with strides {16, 1} do not fit the mdspan's index_type, "
-         "which ends at 255",
+         "whose largest value is 255",
          as_mdspan<Small>(from_blob(data.data(), {16, 16})));
   RAISES(InvalidArgument, "255", as_mdspan<SmallRight>(from_blob(data.data(), {16, 16})));
   RAISES(InvalidArgument, "255", as_mdspan<SmallRight>(from_blob(data.data(), {16, 16}, {0, 0})));
@@ -206,7 +206,7 @@ TEST_CASE("as_mdspan: tensors that M cannot describe are refused, by the name of
   FAILS(InvalidType, "try_as_mdspan: asked for Float", (try_as_mdspan<float, 2>(t)));
   FAILS(NotSupported, "try_as_mdspan: stride -1 of dimension 0",
         (try_as_mdspan<int32_t, 1>(flip(view(t, {6}), {0}))));
-  FAILS(NotSupported, "is not that of the mdspan's layout",
+  FAILS(NotSupported, "differs from that of the mdspan's layout",
         (try_as_mdspan<int32_t, 2, layout_right>(transpose(t, 0, 1))));
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("from_mat, to_mat: every depth that both have") {
   for (ScalarType type : {ScalarType::Bool, ScalarType::Long, ScalarType::UInt32,
                           ScalarType::BFloat16, ScalarType::ComplexFloat}) {
     CAPTURE(static_cast<int>(type));
-    RAISES(NotSupported, "to_mat: a cv::Mat has no elements of", to_mat(zeros({2, 3}, type)));
+    RAISES(NotSupported, "to_mat: a cv::Mat cannot have elements of", to_mat(zeros({2, 3}, type)));
   }
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("to_mat: layouts that a Mat cannot have are refused, and it is said wh
     RAISES(NotSupported, row.words, to_mat(from_blob(memory + 30, row.sizes, row.strides)));
   }
   CHECK(to_mat(from_blob(memory, {2, 2}, {far, 1})).rows == 2);
-  RAISES(InvalidArgument, "to_mat: sizes {1, 1, 513} do not end in 1 to 512 channels",
+  RAISES(InvalidArgument, "to_mat: sizes {1, 1, 513} do not end with a size of 1 to 512",
          to_mat(zeros({1, 1, 513}, ScalarType::Byte)));
   CHECK(to_mat(zeros({1, 1, 512}, ScalarType::Byte)).channels() == 512);
   RAISES(InvalidArgument, "channels", to_mat(zeros({2, 2, 0}, ScalarType::Byte)));

@@ -44,9 +44,9 @@ TEST_CASE("as_eigen: takes the strides that the type has, and says which it does
       "as_eigen_map() takes any strides, contiguous(t) makes a row-major copy",
       as_eigen<OfRows>(padded));
   RAISES(NotSupported, "map's type, {3, 1}", as_eigen<OfRows>(columns));
-  RAISES(NotSupported, "which are {1, 2}", as_eigen<OfColumns>(rows));
-  RAISES(NotSupported, "which are {6, 2}", as_eigen<Stepped>(rows));
-  RAISES(NotSupported, "which are {8, 1}", as_eigen<PaddedTo8>(rows));
+  RAISES(NotSupported, "map's type, {1, 2}", as_eigen<OfColumns>(rows));
+  RAISES(NotSupported, "map's type, {6, 2}", as_eigen<Stepped>(rows));
+  RAISES(NotSupported, "map's type, {8, 1}", as_eigen<PaddedTo8>(rows));
 }
 
 TEST_CASE("as_eigen: vectors have one dimension") {
@@ -56,7 +56,7 @@ TEST_CASE("as_eigen: vectors have one dimension") {
   CHECK(as_eigen<Eigen::Map<Eigen::RowVectorXf>>(from_blob(data, {6})).cols() == 6);
   CHECK(as_eigen<Stepped>(from_blob(data + 5, {3}, {-2}))(2) == 1);
   CHECK(as_eigen<Eigen::Map<Eigen::ArrayXf>>(from_blob(data, {0})).size() == 0);
-  RAISES(NotSupported, "which are {1}",
+  RAISES(NotSupported, "map's type, {1}",
          as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {3}, {2})));
   RAISES(InvalidArgument, "as_eigen: asked for 1 dimensions, the tensor has 2",
          as_eigen<Eigen::Map<Eigen::VectorXf>>(from_blob(data, {6, 1})));
@@ -173,8 +173,8 @@ TEST_CASE("as_eigen: a TensorMap is contiguous in its own order") {
   CHECK(as_eigen<Columns>(columns).dimension(2) == 4);
   as_eigen<Rows>(rows)(0, 0, 1) = 50;
   CHECK(data[1] == 50);
-  RAISES(NotSupported, "which are {1, 2, 6}", as_eigen<Columns>(rows));
-  RAISES(NotSupported, "which are {12, 4, 1}", as_eigen<Rows>(columns));
+  RAISES(NotSupported, "map's type, {1, 2, 6}", as_eigen<Columns>(rows));
+  RAISES(NotSupported, "map's type, {12, 4, 1}", as_eigen<Rows>(columns));
   RAISES(InvalidArgument, "asked for 3 dimensions", as_eigen<Rows>(from_blob(data.data(), {24})));
   using Scalar = Eigen::TensorMap<Eigen::Tensor<float, 0, RowMajor>>;
   CHECK(as_eigen<Scalar>(make_tensor_ptr(2.5f))() == 2.5f);
