@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Type casters for nanobind: bound functions take and return tensors.
 //
-// They follow the rules of interop/pybind11.h; `tenon::register_nanobind_exceptions()` translates
-// errors. If an array inside a list, an optional or a variant is refused, the argument does not
-// match, and the reason is lost: nanobind's casters of these cannot pass an error on.
-// `nb::cast<TensorPtr>()` raises nanobind's cast_error.
+// The casters follow the rules of interop/pybind11.h; `tenon::register_nanobind_exceptions()`
+// translates errors. If an array inside a list, an optional or a variant is refused, the argument
+// does not match, and the reason is lost: nanobind's casters of these types cannot pass an error
+// on. `nb::cast<TensorPtr>()` raises nanobind's cast_error.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Translates tenon's exceptions that leave a bound function to Python's ValueError, TypeError,
-/// BufferError and so on. Call it once, in NB_MODULE; it applies to all modules that share that
-/// nanobind.
+/// Translates exceptions of tenon that a bound function throws to Python's ValueError, TypeError,
+/// BufferError and so on. Call it once, in NB_MODULE; it applies to all modules that share the
+/// module's nanobind.
 inline void register_nanobind_exceptions() {
   nanobind::register_exception_translator(
       [](const std::exception_ptr& thrown, void*) {
@@ -39,7 +39,8 @@ namespace NB_NAMESPACE {
 namespace detail {
 
 /// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. An array that is refused still
-/// matches: its error is raised when the function is called, where nanobind lets exceptions pass.
+/// matches: its error is raised when the function is called, since nanobind lets exceptions pass
+/// only there.
 template <class V>
 class tenon_caster {
  public:
@@ -54,7 +55,7 @@ class tenon_caster {
   static handle from_cpp(const V& tensor, rv_policy, cleanup_list*) noexcept {
     return tenon::detail::return_tensor(tensor);
   }
-  /// Called by casters of lists and similar types, in which nothing may be thrown.
+  /// Called by casters of lists and similar types, which must not throw.
   template <class>
   bool can_cast() const noexcept {
     return !argument_.refusal;
@@ -96,7 +97,7 @@ template <class T>
 struct type_caster<tenon::Result<T>> {
   static constexpr auto Name = make_caster<T>::Name;
 
-  template <class R>  // its T may only be movable
+  template <class R>  // T may be movable only
   static handle from_cpp(R&& result, rv_policy policy, cleanup_list* cleanup) noexcept {
     if (result.ok()) return make_caster<T>::from_cpp(*std::forward<R>(result), policy, cleanup);
     tenon::set_python_error(result.error(), result.message());

@@ -6,28 +6,31 @@
 // takes any object that from_python() takes (NumPy arrays, PyTorch's and JAX's tensors, buffers)
 // and returns the object of to_python(). Memory is shared both ways.
 //
-// Arguments: `TensorPtr`, by value or reference, and in plain mode `Tensor` and
-// `std::shared_ptr<Tensor>`, compat/executorch.h's TensorPtr. In ATen mode Tensor is at::Tensor,
-// for which libtorch has a caster.
+// Arguments: `TensorPtr`, by value or reference; in plain mode also `Tensor` and
+// `std::shared_ptr<Tensor>`, the TensorPtr of compat/executorch.h. In ATen mode Tensor is
+// at::Tensor, for which libtorch has a caster.
 // - Memory is shared or refused, never copied: the caller sees what the function writes.
 // - None and objects that are not arrays do not match: the next overload is tried, and after the
-//   last one pybind11 raises TypeError with the signatures. An array that cannot be taken raises
-//   from_python()'s error, which says why, unless an overload takes it without conversion.
-// - With `py::arg("t").noconvert()` such an array does not match either. The reason is then lost:
-//   pybind11 cannot store it while another overload may follow.
+//   last one pybind11 raises TypeError with the signatures. For an array that is refused,
+//   from_python()'s error is raised, which says why, unless an overload accepts the array without
+//   conversion.
+// - With `py::arg("t").noconvert()` an array that is refused does not match. The reason is then
+//   lost: pybind11 cannot store it while another overload may follow.
 // - A bare capsule is consumed when its argument is checked, even if a later argument fails.
-// - Read-only tensors are accepted. The function checks is_readonly(); writing to one raises.
+// - Read-only tensors are accepted: the function checks is_readonly(); tenon's functions that write
+//   raise an error.
 //
-// Results: an undefined tensor, or a null TensorPtr, is an error, not None. The error in a
-// `Result<T>` is raised, as set_python_error() says; else its T is returned. A tensor keeps its
-// memory alive by itself, so `return_value_policy` and `keep_alive` are ignored. A tensor that
-// borrows memory without an owner, as from_blob(pointer, …) makes it, keeps nothing alive.
+// Results: an undefined tensor, or a null TensorPtr, is an error, not None. For a `Result<T>`, the
+// T is returned, or the error is raised as by set_python_error(). A tensor keeps its memory alive
+// by itself, so `return_value_policy` and `keep_alive` are ignored. A tensor that borrows memory
+// without an owner, as from_blob(pointer, …) makes it, keeps nothing alive.
 //
-// Exceptions: tenon's exceptions that a bound function throws become those of set_python_error() in
-// modules that call `tenon::register_pybind11_exceptions()`; elsewhere RuntimeError.
+// Exceptions: exceptions of tenon that a bound function throws become those of set_python_error()
+// in modules that call `tenon::register_pybind11_exceptions()`; in other modules they become
+// RuntimeError.
 //
-// Signatures say tenon.Tensor and, of arguments, tenon.ArrayLike: interop/python/tenon.pyi has both
-// for type checkers.
+// Signatures name the types tenon.Tensor for results and tenon.ArrayLike for arguments:
+// interop/python/tenon.pyi declares both for type checkers.
 #pragma once
 
 #include <exception>
@@ -40,8 +43,8 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// Translates tenon's exceptions that leave a bound function of this module to Python's ValueError,
-/// TypeError, BufferError and so on. Call it once, in PYBIND11_MODULE.
+/// Translates exceptions of tenon that a bound function of this module throws to Python's
+/// ValueError, TypeError, BufferError and so on. Call it once, in PYBIND11_MODULE.
 inline void register_pybind11_exceptions() {
   pybind11::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
@@ -57,8 +60,8 @@ TENON_END_NAMESPACE
 namespace PYBIND11_NAMESPACE {
 namespace detail {
 
-/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. load() throws errors that Python
-/// raised.
+/// The caster of TensorPtr, Tensor and std::shared_ptr<Tensor>. If an argument is refused, load()
+/// throws Python's error.
 template <class T>
 struct tenon_caster {
 #if PYBIND11_VERSION_HEX >= 0x03000000
@@ -99,7 +102,7 @@ template <class T>
 struct type_caster<tenon::Result<T>> {
   static constexpr auto name = make_caster<T>::name;
 
-  template <class R>  // its T may only be movable
+  template <class R>  // T may be movable only
   static handle cast(R&& result, return_value_policy policy, handle parent) {
     if (result.ok()) {
       policy = return_value_policy_override<T>::policy(policy);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Tensors in Python: to_python, from_python, and DLPack's capsules, over CPython's C API alone, of
+// Tensors in Python: to_python, from_python, and DLPack's capsules. Uses only CPython's C API, of
 // Python 3.10 and later.
 //
-// Include it before other headers, since Python.h has to be first. An exception that crosses from
-// C++ into CPython ends the program. A function that Python calls uses the form that sets Python's
+// Include this header before others, since Python.h has to be the first. A C++ exception that
+// reaches CPython ends the program: a function that Python calls uses the form that sets Python's
 // error:
 //
 //     PyObject* scale(PyObject*, PyObject* object) {
@@ -13,11 +13,10 @@
 //       return tenon::to_python(t);
 //     }
 //
-// The throwing forms and those that return a Result leave no Python error set.
-// Each shared library has its own type tenon.Tensor. Libraries exchange these objects like those of
-// other libraries, by the C exchange API, without a copy. Not supported: sub-interpreters, where
-// these functions set an ImportError; free-threaded builds and Python's limited API, with which
-// this does not compile.
+// The throwing forms and those that return a Result leave no Python error set. Each shared library
+// has its own type tenon.Tensor. Two such libraries exchange these objects by the C exchange API,
+// without a copy. Not supported: sub-interpreters, in which these functions set an ImportError;
+// free-threaded builds and Python's limited API, with which this header does not compile.
 #pragma once
 
 #include "tenon/interop/python/array_interface.h"

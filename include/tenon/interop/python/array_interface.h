@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that Python objects share by __array_interface__ and __cuda_array_interface__.
+// Reads memory that Python objects share by __array_interface__ and __cuda_array_interface__.
 #pragma once
 
 #include "tenon/interop/python/buffer.h"  // Python.h first
@@ -14,7 +14,7 @@ TENON_BEGIN_NAMESPACE
 namespace detail {
 
 /// Reads a tuple of integers.
-/// Errors: Python's error stays set if an integer raised it.
+/// Errors: if reading an integer raised an exception, it stays set.
 inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
   if (tuple == nullptr || PyTuple_Check(tuple) == 0) {
     return fail(Error::InvalidType, what, " is not a tuple");
@@ -27,8 +27,8 @@ inline Error read_integers(PyObject* tuple, const char* what, Dims& values) {
   return check_dims(what, values);
 }
 
-/// The type of an array of ml_dtypes' types, by its dtype's name: its typestr, "<V2", only has the
-/// size of an element. Undefined for other arrays, then perhaps with Python's error set.
+/// The type of an array of an ml_dtypes' type, found by its dtype's name, since its typestr ("<V2")
+/// only has the size of an element. Undefined for other arrays, or with Python's error set.
 inline ScalarType type_of_dtype(PyObject* object, const char* typestr) {
   const PyRef dtype(PyObject_GetAttrString(object, "dtype"));
   const PyRef name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
@@ -44,13 +44,13 @@ inline ScalarType type_of_dtype(PyObject* object, const char* typestr) {
   return ScalarType::Undefined;
 }
 
-/// The dict of an interface. References to its values are taken first: reading an integer may run
-/// any code, which may change the dict.
+/// The entries of an interface's dict. This holds references to the values, since reading an
+/// integer may run any code, which may change the dict.
 struct ArrayInterface {
   explicit ArrayInterface(const char* called) noexcept : name(called) {}
 
   const char* name;
-  PyRef typestr, shape, strides, data, mask, offset, stream;  // null for None, too
+  PyRef typestr, shape, strides, data, mask, offset, stream;  // null if missing or None
 
   Error open(PyObject* dict) {
     if (PyDict_Check(dict) == 0) {
@@ -69,7 +69,7 @@ struct ArrayInterface {
     return Error::Ok;
   }
 
-  /// Reads the entries of both interfaces: type, shape and strides.
+  /// Reads the entries that both interfaces have: type, shape and strides.
   Error read_layout(PyObject* object, LentBuffer& lent) const {
     const char* const text = typestr ? PyUnicode_AsUTF8(typestr.get()) : nullptr;
     if (text == nullptr) {
@@ -85,7 +85,7 @@ struct ArrayInterface {
       return fail(Error::NotSupported, "there is no element type for the typestr \"", text, "\"");
     }
     if (mask) {
-      return fail(Error::NotSupported, name, " has a mask, which a tensor has not");
+      return fail(Error::NotSupported, name, " has a mask, which a tensor cannot have");
     }
     TENON_TRY(read_integers(shape.get(), "the array interface's shape", lent.sizes));
     if (!strides) return Error::Ok;
@@ -97,7 +97,7 @@ struct ArrayInterface {
     return Error::Ok;
   }
 
-  /// Whether the data is a pair: an address, and whether it is read-only.
+  /// Whether the data is a pair (address, read-only).
   bool has_address() const noexcept {
     return data && PyTuple_Check(data.get()) != 0 && PyTuple_GET_SIZE(data.get()) == 2;
   }
@@ -111,9 +111,9 @@ struct ArrayInterface {
   }
 };
 
-/// Reads an __array_interface__. Its data is an address, or an object with a row-major buffer, as
-/// in PIL's images.
-/// Errors: Python's error stays set if Python raised it.
+/// Reads an __array_interface__. Its data is an address, or an object with a row-major buffer
+/// (PIL's images).
+/// Errors: if Python raised an exception, it stays set.
 inline Error read_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
                                   LentBuffer& lent, Deleter& release) {
   ArrayInterface from("__array_interface__");
@@ -143,17 +143,18 @@ inline Error read_array_interface(const PythonState& state, PyObject* object, Py
   return divide_strides(lent);
 }
 
-/// Finds the device of CUDA memory, which the interface lacks: the device whose registered
-/// DeviceBackend, `worker`, knows the memory. Without any such backend, cuda:0.
-/// Errors: if no backend knows it, the last one's.
+/// Finds the device of CUDA memory, which the interface does not state. Sets `worker` to the
+/// registered DeviceBackend that knows the memory. If no DeviceBackend is registered, the device is
+/// cuda:0.
+/// Errors: if no backend knows the memory, the error of the last backend.
 inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept {
   Layout layout;
   TENON_TRY(make_layout(lent.sizes, {}, lent.strides, elementSize(lent.type), layout));
   if (lent.data == nullptr && layout.numel != 0) {
-    return fail(Error::InvalidArgument, "__cuda_array_interface__'s data is null, sizes ",
+    return fail(Error::InvalidArgument, "__cuda_array_interface__'s data is null, but sizes ",
                 lent.sizes, " hold ", layout.numel, " elements");
   }
-  constexpr int32_t kMostDevices = 64;  // far more GPUs than one machine has
+  constexpr int32_t kMostDevices = 64;  // more GPUs than a machine has
   Error error = Error::Ok;
   lent.device = Device(DeviceType::CUDA, 0);
   for (int32_t i = 0; i <= kMostDevices; ++i) {
@@ -170,10 +171,10 @@ inline Error find_cuda_device(LentBuffer& lent, DeviceBackend*& worker) noexcept
   return error;
 }
 
-/// Reads a __cuda_array_interface__ of any version; older ones by the rules of versions 2 and 3 for
-/// strides and streams, as other libraries do. The backend's next work waits for the producer's
-/// stream.
-/// Errors: Python's error stays set if Python raised it.
+/// Reads a __cuda_array_interface__ of any version. Strides and streams are read by the rules of
+/// versions 2 and 3 even in older versions, as other libraries do. The backend's next work waits
+/// for the producer's stream.
+/// Errors: if Python raised an exception, it stays set.
 /// Source: Numba's specification; CuPy's reader.
 inline Error read_cuda_array_interface(const PythonState& state, PyObject* object, PyObject* dict,
                                        LentBuffer& lent, Deleter& release) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that Python objects share by the buffer protocol.
+// Reads memory that Python objects share by the buffer protocol.
 #pragma once
 
 #include "tenon/interop/python/capsule.h"  // Python.h first
@@ -17,15 +17,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether numbers of `size` bytes are in the other byte order. `order` is a character of the
-/// struct module; unknown ones mean the host's order.
+/// Whether numbers of `size` bytes are not in the host's byte order. `order`: a character of the
+/// struct module; an unknown character means the host's order.
 inline bool is_swapped(char order, size_t size) noexcept {
   const bool is_big = order == '>' || order == '!';
   return size != 1 && (is_big || order == '<') && is_big != host_is_big_endian();
 }
 
-/// The type of a letter of the struct module, of native or standard size; Undefined if there is
-/// none. F and D are complex, in Python 3.14.
+/// The type of a letter of the struct module, in its native or standard size; Undefined if there is
+/// none. F and D are complex types since Python 3.14.
 inline ScalarType type_of_letter(char letter, bool is_native) noexcept {
   switch (letter) {
     case 'f': return ScalarType::Float;
@@ -50,15 +50,15 @@ inline ScalarType type_of_letter(char letter, bool is_native) noexcept {
   }
 }
 
-/// The type of a buffer's elements, of `size` bytes; a null format means bytes. Undefined for
-/// structs, repeated, swapped and other elements without a ScalarType, and if the letter's size
-/// differs: ctypes gives "B" for packed structures and unions.
+/// The type of a buffer's elements, which have `size` bytes; a null format means bytes. Undefined
+/// for structs, repeated or byte-swapped elements, and others without a ScalarType. Undefined too
+/// if the size of the letter's type differs: ctypes exports packed structures and unions as "B".
 inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   if (format == nullptr) return size == 1 ? ScalarType::Byte : ScalarType::Undefined;
   const char order = *format;
   const bool is_standard = order == '<' || order == '>' || order == '!' || order == '=';
   if (is_swapped(order, size)) return ScalarType::Undefined;
-  if (is_standard || order == '@' || order == '^') ++format;  // '^' is NumPy's
+  if (is_standard || order == '@' || order == '^') ++format;  // '^' is an extension of NumPy
   const bool is_complex = *format == 'Z';
   if (is_complex) ++format;
   ScalarType type = type_of_letter(*format, !is_standard);
@@ -71,7 +71,7 @@ inline ScalarType type_of_format(const char* format, size_t size) noexcept {
   return agrees && elementSize(type) == size ? type : ScalarType::Undefined;
 }
 
-/// The type of a typestr, "<f4"; Undefined if there is none.
+/// The type of a typestr, such as "<f4"; Undefined if there is none.
 inline ScalarType type_of_typestr(const char* text) noexcept {
   if (std::strlen(text) < 3 || std::strchr("<>=|", *text) == nullptr) return ScalarType::Undefined;
   char* end = nullptr;
@@ -81,12 +81,12 @@ inline ScalarType type_of_typestr(const char* text) noexcept {
   return type_of_kind(text[1], size);
 }
 
-/// A tensor's hold on Python: a reference and a buffer. The buffer is not moved, because exporters
-/// let its fields point into itself. After the interpreter's end both are leaked.
+/// What a tensor holds of Python: a reference and a buffer. The Py_buffer stays at its address,
+/// since exporters let its fields point into it. Both are leaked if the interpreter has ended.
 struct PythonHold {
   PyObject* object;   // or null
   Py_buffer* buffer;  // or null
-  unsigned run;       // PythonState's
+  unsigned run;       // PythonState::run when this was made
 
   void operator()(void*) const noexcept {
     if (is_only_counted()) {
@@ -100,8 +100,9 @@ struct PythonHold {
     });
     delete buffer;
   }
-  /// Fast path, a fifth of a call: others still hold the object, so a decrement runs no code. Does
-  /// not read objects of an interpreter that is gone.
+  /// Whether dropping the reference only decrements a count, since others hold the object too: then
+  /// no code runs, which saves a fifth of a call. Does not access objects of an interpreter that
+  /// has ended.
   bool is_only_counted() const noexcept {
     if (buffer != nullptr || the_python_state().run != run) return false;
     PyThreadState* const current = current_state();
@@ -111,7 +112,7 @@ struct PythonHold {
 template <>
 inline constexpr const char* deleter_name_v<PythonHold> = "PythonHold";
 
-/// Memory that a Python object shares.
+/// Describes memory that a Python object shares.
 struct LentBuffer {
   void* data = nullptr;
   Device device;
@@ -121,26 +122,26 @@ struct LentBuffer {
   Dims strides;  // empty for row-major
 };
 
-/// Converts the strides, read in bytes, to elements.
+/// Converts the strides from bytes to elements.
 inline Error divide_strides(LentBuffer& from) noexcept {
   TENON_TRY(check_dims("sizes", from.sizes));
   TENON_TRY(check_dims("strides", from.strides));
   const auto size = static_cast<int64_t>(elementSize(from.type));  // a power of two
   int shift = 0;
-  while (size >> shift > 1) ++shift;  // `/` takes 10 ns
+  while (size >> shift > 1) ++shift;  // for a shift, since `/` takes 10 ns
   const bool is_empty = std::find(from.sizes.begin(), from.sizes.end(), 0) != from.sizes.end();
   for (size_t d = 0; d < from.strides.size(); ++d) {
     const int64_t bytes = from.strides[d];
     from.strides[d] = bytes >> shift;
     if ((bytes & (size - 1)) != 0 && from.sizes[d] > 1 && !is_empty) {
-      return fail(Error::NotSupported, "a stride of ", bytes, " bytes is no multiple of the ", size,
-                  " bytes of an element");
+      return fail(Error::NotSupported, "a stride of ", bytes, " bytes is not a multiple of the ",
+                  size, " bytes of an element");
     }
   }
   return Error::Ok;
 }
 
-/// A tensor over shared memory, which `release` releases, or a copy of it.
+/// Makes a tensor over shared memory, which `release` releases, or over a copy of it.
 inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
                                         const ImportArgs& args) noexcept {
   const bool readonly = from.readonly || (args.flags & kDLPackReadOnly) != 0;
@@ -154,7 +155,8 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
     contents.tensor.ndim = static_cast<int32_t>(from.sizes.size());
     contents.tensor.shape = from.sizes.data();
     contents.tensor.strides = from.strides.empty() ? nullptr : from.strides.data();
-    static_cast<void>(type_to_dlpack(from.type, contents.tensor.dtype));  // has all of Python's
+    static_cast<void>(type_to_dlpack(
+        from.type, contents.tensor.dtype));  // cannot fail: DLPack has every type that Python has
     return import_dlpack<Result<TensorPtr>>(args.function, contents, args.copy, args.device,
                                             args.dynamism, release);
   }
@@ -166,20 +168,20 @@ inline Result<TensorPtr> make_from_lent(LentBuffer& from, Deleter& release,
   return return_to_user<Result<TensorPtr>>(args.function, error, new_tensor);
 }
 
-/// Gets an object's buffer, which `release` releases: in `place` if releasing only drops a
-/// reference, else in a heap block.
-/// Errors: Python's error stays set if the exporter has no buffer.
+/// Gets an object's buffer, which `release` releases. The Py_buffer is in `place` if releasing it
+/// only drops a reference, else in a heap block.
+/// Errors: if the exporter has no buffer, Python's error stays set.
 inline Error get_buffer(const PythonState& state, PyObject* object, int flags, Py_buffer& place,
                         Py_buffer*& buffer, Deleter& release) {
   const PyBufferProcs* const exporter = Py_TYPE(object)->tp_as_buffer;
-  if (exporter != nullptr && exporter->bf_releasebuffer == nullptr) {  // NumPy's arrays
+  if (exporter != nullptr && exporter->bf_releasebuffer == nullptr) {  // for example NumPy's arrays
     buffer = &place;
     if (PyObject_GetBuffer(object, buffer, flags) != 0) return fail_as_python();
     if (buffer->obj == object) {
       release.emplace(nullptr, PythonHold{object, nullptr, state.run});
       return Error::Ok;
     }
-    PyBuffer_Release(buffer);  // another object's: its exporter must release it
+    PyBuffer_Release(buffer);  // the buffer of another object, whose exporter must release it
   }
   buffer = new (std::nothrow) Py_buffer;
   if (buffer == nullptr) return fail(Error::OutOfMemory, "out of memory for a buffer");
@@ -191,9 +193,10 @@ inline Error get_buffer(const PythonState& state, PyObject* object, int flags, P
   return Error::Ok;
 }
 
-/// Whether the strides are row-major, as is usual.
+/// Whether the strides are row-major, which is the usual case.
 inline bool is_row_major(const Py_buffer& buffer) noexcept {
-  size_t nbytes = static_cast<size_t>(buffer.itemsize);  // wraps where the shape is refused
+  size_t nbytes =
+      static_cast<size_t>(buffer.itemsize);  // may overflow: such a shape is refused later
   bool is_dense = true;
   for (int d = buffer.ndim; d-- > 0;) {
     is_dense = is_dense && static_cast<size_t>(buffer.strides[d]) == nbytes;

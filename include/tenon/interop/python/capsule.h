@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// DLPack's capsules: to_capsule, from_capsule, and the method __dlpack__ of tenon.Tensor; and the
-// order of streams when device memory goes to or comes from Python.
+// DLPack's capsules: to_capsule, from_capsule, and the method __dlpack__ of tenon.Tensor. Orders
+// the streams when device memory is exported to or imported from Python.
 #pragma once
 
 #include "tenon/interop/python/interpreter.h"  // Python.h first
@@ -17,12 +17,12 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether work on the memory may be asynchronous.
+/// Whether work on a device's memory may be asynchronous.
 inline bool has_streams(Device device) noexcept {
   return !device.is_host_accessible() || device.type() == DeviceType::CUDAManaged;
 }
 
-/// DLPack's number of the default stream.
+/// The number of the default stream in DLPack.
 inline int64_t default_stream(DeviceType type) noexcept { return type == DeviceType::ROCM ? 0 : 1; }
 
 inline Error order_before(DeviceBackend& backend, int64_t stream) noexcept {
@@ -32,7 +32,8 @@ inline Error order_after(DeviceBackend& backend, int64_t stream) noexcept {
   return call_backend(backend, "order_after", [&] { return backend.order_after(stream); });
 }
 
-/// The DeviceBackend registered for a device, itself or wrapped in another; null if there is none.
+/// The DeviceBackend that is registered for a device, directly or wrapped in another backend; null
+/// if there is none.
 inline DeviceBackend* find_device_backend(Device device) noexcept {
   Backend* const backend = has_streams(device) ? find_backend(device) : nullptr;
   return backend == nullptr ? nullptr : backend->as_device();
@@ -43,8 +44,8 @@ inline DeviceBackend* find_device_backend(DLDevice device) noexcept {
   return find_device_backend(device_from_dlpack(device));
 }
 
-/// Finds the DeviceBackend that has to order the consumer's stream. For any other backend, waits
-/// for its work and leaves `device` null.
+/// Finds the DeviceBackend that has to order the consumer's stream. If the memory has another
+/// backend, waits for that backend's work and leaves `device` null.
 inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) noexcept {
   if (!has_streams(tensor.device)) return Error::Ok;
   Backend* backend = nullptr;
@@ -56,8 +57,8 @@ inline Error find_streams(const TensorFields& tensor, DeviceBackend*& device) no
   return call_backend(*backend, "synchronize", [&] { return backend->synchronize(); });
 }
 
-/// Makes a device's memory ready for the stream that a consumer names in __dlpack__.
-/// Errors: Python's error stays set if Python raised it.
+/// Makes device memory ready for work on the stream that a consumer passes to __dlpack__.
+/// Errors: if Python raised an exception, it stays set.
 inline Error make_ready(const TensorFields& tensor, PyObject* asked) {
   if (!has_streams(tensor.device)) return Error::Ok;
   const DeviceType type = tensor.device.type();
@@ -76,12 +77,12 @@ inline Error make_ready(const TensorFields& tensor, PyObject* asked) {
 
 /// The stream on which a producer should make its data ready.
 struct ConsumerStream {
-  int64_t number = -1;               // -1: name none
-  int64_t otherwise = 1;             // for a producer that cannot be asked
-  DeviceBackend* backend = nullptr;  // whose stream it is
+  int64_t number = -1;               // -1: pass none to the producer
+  int64_t otherwise = 1;             // if __dlpack_device__ is missing
+  DeviceBackend* backend = nullptr;  // the stream's backend
 };
-/// The stream of the registered DeviceBackend, else the device's default stream. Some producers
-/// before DLPack 1.0 have no __dlpack_device__.
+/// The stream of the DeviceBackend that is registered for the object's device, else the device's
+/// default stream. Some producers before DLPack 1.0 lack __dlpack_device__.
 inline ConsumerStream stream_for(PyObject* object) {
   ConsumerStream stream;
   const PyRef device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
@@ -107,7 +108,7 @@ struct ImportArgs {
   Optional<bool> copy;
   Optional<Device> device;
   TensorShapeDynamism dynamism;
-  uint64_t flags = 0;  // flags that are added to the struct's
+  uint64_t flags = 0;  // added to the flags of the struct
 };
 
 template <class Managed>
@@ -118,8 +119,8 @@ template <class Managed>
 inline constexpr const char* kUsedCapsuleName =
     is_versioned_v<Managed> ? "used_dltensor_versioned" : "used_dltensor";
 
-/// Puts the result of an export into a new capsule, or sets the error. The capsule releases the
-/// struct unless a consumer takes it.
+/// Puts an exported struct into a new capsule, or sets Python's error and returns null. The capsule
+/// releases the struct unless a consumer takes it.
 template <class Managed>
 PyObject* make_capsule(const Result<Managed*>& exported) noexcept {
   if (!exported.ok()) return set_python_error(exported.error(), exported.message()), nullptr;
@@ -136,7 +137,7 @@ PyObject* make_capsule(const Result<Managed*>& exported) noexcept {
   return capsule;
 }
 
-/// Exports a tensor. Null with an error set.
+/// Exports a tensor as a capsule; null with Python's error set.
 inline PyObject* export_capsule(const char* function, const TensorArg& t, bool versioned,
                                 uint64_t flags) noexcept {
   if (!versioned) {
@@ -149,7 +150,7 @@ inline PyObject* export_capsule(const char* function, const TensorArg& t, bool v
       return_to_user<Result<DLManagedTensorVersioned*>>(function, error, std::move(managed)));
 }
 
-/// Releases a struct from Python, whose deleter may request the GIL.
+/// Releases a struct that came from Python: its deleter may request the GIL.
 template <class Managed>
 struct ReleaseFromPython {
   Managed* managed;
@@ -159,14 +160,16 @@ struct ReleaseFromPython {
   }
 };
 
-/// Imports the struct in a capsule of this kind. A struct that is refused stays in the capsule.
+/// Imports the struct of a capsule of this kind. If the import fails, the struct stays in the
+/// capsule.
 template <class Managed>
 Result<TensorPtr> import_capsule_as(PyObject* capsule, const ImportArgs& args) noexcept {
   auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, kCapsuleName<Managed>));
   DLPackContents contents = read_import(*managed);
   contents.flags |= args.flags;
   const bool was_copied =
-      args.copy.value_or(false) && (contents.flags & kDLPackIsCopied) != 0;  // for this consumer
+      args.copy.value_or(false) &&
+      (contents.flags & kDLPackIsCopied) != 0;  // the producer copied for this consumer
   const Optional<bool> copy = was_copied ? Optional<bool>(none) : args.copy;
   DLPackPlan opts;
   Error error = plan_import(contents, copy, args.device, args.dynamism, opts);
@@ -188,20 +191,21 @@ inline Result<TensorPtr> import_capsule(PyObject* capsule, const ImportArgs& arg
   if (is_named(kCapsuleName<Legacy>)) return import_capsule_as<Legacy>(capsule, args);
   Error error = Error::Ok;
   if (PyCapsule_CheckExact(capsule) == 0) {
-    error = fail(Error::InvalidType, "'", Py_TYPE(capsule)->tp_name, "' object is no capsule");
+    error = fail(Error::InvalidType, "'", Py_TYPE(capsule)->tp_name, "' object is not a capsule");
   } else if (is_named(kUsedCapsuleName<Versioned>) || is_named(kUsedCapsuleName<Legacy>)) {
     error = fail(Error::InvalidArgument,
-                 "the capsule was consumed before; a producer's __dlpack__() makes a new one");
+                 "the capsule was consumed before; the producer's __dlpack__() makes a new one");
   } else {
     const char* const name = PyCapsule_GetName(capsule);
-    PyErr_Clear();  // of a capsule without a pointer
+    PyErr_Clear();  // set if a capsule has no pointer
     error = fail(Error::InvalidType, "the capsule's name is \"", name == nullptr ? "" : name,
                  "\", expected \"dltensor\" or \"dltensor_versioned\"");
   }
   return add_context(args.function, error);
 }
 
-/// The tensor, or null with Python's error set: the one that Python raised, else that of `made`.
+/// Returns the tensor, or null with Python's error set: the exception that Python raised, else that
+/// for the error of `made`.
 inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
   if (made.ok()) return *std::move(made);
   if (PyErr_Occurred() == nullptr) set_python_error(made.error(), made.message());
@@ -211,7 +215,7 @@ inline TensorPtr finish_with_python_error(Result<TensorPtr>&& made) noexcept {
 }  // namespace detail
 namespace detail {  // function objects
 
-// The tensor, or the error, thrown or as a Result. Leaves no Python error set.
+// Returns the tensor; an error is thrown or returned as a Result. Leaves no Python error set.
 template <class Out>
 struct FromObject {
   const char* function;
@@ -232,10 +236,9 @@ struct FromObject {
 }  // namespace detail
 namespace detail {
 
-// In the functions of __dlpack__ that return an Error, Python's error stays set if Python raised
-// it.
+// The functions of __dlpack__ that return an Error leave Python's error set if Python raised it.
 
-/// Reads a pair of integers, unless it is None.
+/// Reads a pair of integers; leaves `out` unchanged for None.
 inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) {
   if (pair == Py_None) return Error::Ok;
   if (PyTuple_Check(pair) == 0 || PyTuple_GET_SIZE(pair) != 2) {
@@ -249,9 +252,9 @@ inline Error read_pair(PyObject* pair, const char* what, long (&out)[2]) {
   return Error::Ok;
 }
 
-/// Exports the tensor, or a copy, as the keywords of __dlpack__ ask; `values` are in the order of
-/// `names`. Does not use PyArg_ParseTupleAndKeywords(), which takes three times as long as the
-/// rest.
+/// Exports the tensor, or a copy of it, as the keywords of __dlpack__ request. `values`: the
+/// keywords' values in the order of `names`. PyArg_ParseTupleAndKeywords() would take three times
+/// as long as the rest of the function.
 inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_ssize_t positional,
                              PyObject* names, PyObject*& capsule) {
   constexpr const char* kNames[] = {"max_version", "copy", "dl_device", "stream"};
@@ -279,15 +282,14 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
   const bool moves = there[0] != here[0] || there[1] != here[1];
   if (moves && (there[0] != static_cast<long>(DeviceType::CPU) || there[1] != 0)) {
     return fail(Error::NotSupported, "device (", there[0], ", ", there[1],
-                ") was asked for; the tensor is on ", device,
-                " and can be copied to the cpu alone");
+                ") was requested; the tensor is on ", device, " and can only be copied to the cpu");
   }
   if (moves && copy_asked != Py_None && copy == 0) {
     return fail(Error::NotSupported, "the tensor is on ", device,
-                ", was asked for on the cpu, and copy is false");
+                ", but the cpu was requested, and copy is false");
   }
   Tensor copied;
-  // DLPack before 1.0 has no read-only flag: its consumers get a copy, unless they refuse one.
+  // DLPack before 1.0 has no read-only flag: its consumers get a copy, unless they pass copy=False.
   const bool copies_read_only =
       version[0] < 1 && copy_asked == Py_None && fields(TensorArg(tensor)).readonly;
   const bool copies = moves || copy == 1 || copies_read_only;
@@ -306,26 +308,28 @@ inline Error export_as_asked(const Tensor& tensor, PyObject* const* values, Py_s
 
 }  // namespace detail
 
-/// A DLPack capsule, as __dlpack__() returns it: "dltensor_versioned", or "dltensor" for consumers
-/// that know only DLPack before 1.0.
+/// Exports a tensor as a DLPack capsule, as __dlpack__() returns it. The capsule's name is
+/// "dltensor_versioned", or with `versioned` false "dltensor", for consumers that know only DLPack
+/// before 1.0.
 ///
-/// Ownership: a new reference. It shares the memory, as a DLPack struct does; a consumer that takes
-/// the struct out renames the capsule and releases the struct, else the capsule does.
-/// Errors: null, with Python's error set, where to_dlpack() or to_dlpack_legacy() fails: mostly
-/// BufferError.
+/// Ownership: returns a new reference. The capsule holds a DLPack struct, which shares the tensor's
+/// memory. A consumer that takes the struct renames the capsule and releases the struct later;
+/// otherwise the capsule releases it.
+/// Errors: returns null, with Python's error set (mostly BufferError), for each error of
+/// to_dlpack() or to_dlpack_legacy().
 /// Threads: needs the GIL. Source: torch.utils.dlpack.to_dlpack.
 inline PyObject* to_capsule(TensorArg t, bool versioned = true) noexcept {
   return detail::export_capsule(detail::kForPython, t, versioned, 0);
 }
 
-/// A tensor over the struct in a DLPack capsule of either kind. Consumes the capsule: its name
-/// becomes "used_…". `copy` and `device` are as in from_dlpack(); a struct whose flag says that it
-/// is a copy is not copied again.
+/// Makes a tensor over the struct of a DLPack capsule of either kind. Consumes the capsule: its
+/// name becomes "used_…". `copy` and `device`: as in from_dlpack(); a struct whose flags state that
+/// it is a copy already is not copied again.
 ///
-/// Ownership: takes the struct, not the capsule. A struct that is refused stays in the capsule,
-/// which releases it.
-/// Errors: InvalidArgument for a capsule that was consumed before; InvalidType for an object that
-/// is not such a capsule; the errors of from_dlpack(). Leaves no Python error set.
+/// Ownership: takes over the struct, not the capsule. After an error the struct stays in the
+/// capsule, which releases it.
+/// Errors: InvalidArgument (a capsule that was consumed before); InvalidType (an object that is not
+/// such a capsule); those of from_dlpack(). Leaves no Python error set.
 /// Threads: needs the GIL; the tensor may be dropped on any thread, without it.
 /// Source: torch.utils.dlpack.from_dlpack.
 inline constexpr detail::FromObject<TensorPtr> from_capsule{"from_capsule",
@@ -333,9 +337,8 @@ inline constexpr detail::FromObject<TensorPtr> from_capsule{"from_capsule",
 inline constexpr detail::FromObject<Result<TensorPtr>> try_from_capsule{"try_from_capsule",
                                                                         &detail::import_capsule};
 
-/// from_capsule() in the form of CPython's functions. When it fails, returns null with Python's
-/// error set: ValueError for a capsule that was consumed before, else the exception of
-/// set_python_error().
+/// from_capsule() as CPython's functions report errors: returns null with Python's error set,
+/// ValueError for a capsule that was consumed before, else the exception of set_python_error().
 inline TensorPtr from_capsule_or_set_error(
     PyObject* capsule, detail::Optional<bool> copy = none, detail::Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// from_python: a tensor over the memory of a Python object.
+// from_python: makes a tensor over the memory of a Python object.
 #pragma once
 
 #include "tenon/interop/python/array_interface.h"  // Python.h first
@@ -14,15 +14,15 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Looks up an attribute in a type and its bases; borrowed, null without an error. CPython caches
-/// the result: a few ns.
+/// Looks up an attribute in a type and its bases. Returns a borrowed reference; null, with no
+/// Python error set, if there is none. Takes a few ns, since CPython caches the result.
 inline PyObject* find_in_type(const PythonState& state, PyTypeObject* type,
                               TypeAttribute name) noexcept {
   return _PyType_Lookup(type, state.names[name]);
 }
 
-/// The exchange API of a type, in the newest version whose major version tenon knows; null if there
-/// is none.
+/// The exchange API of a type, in the newest version of a major version that tenon knows; null if
+/// there is none.
 inline const DLPackExchangeAPI* find_exchange_api(const PythonState& state,
                                                   PyTypeObject* type) noexcept {
   PyObject* const capsule = find_in_type(state, type, kExchangeApi);
@@ -45,8 +45,8 @@ inline bool is_jax(const PythonState& state, PyTypeObject* type) noexcept {
   return name != nullptr && std::strncmp(name, "jaxlib", 6) == 0;
 }
 
-/// States of a PyTorch tensor that the exchange API does not report; __dlpack__ does not report
-/// that a tensor is negated.
+/// A state of a PyTorch tensor that the exchange API does not report. (__dlpack__ does not report a
+/// lazy negation either.)
 struct TorchState {
   TypeAttribute name;
   bool is_method;
@@ -54,10 +54,10 @@ struct TorchState {
 };
 inline constexpr TorchState kTorchStates[] = {
     {kRequiresGrad, false,
-     "the tensor requires grad, and writes through tenon would pass autograd by; its detach() "
+     "the tensor requires grad, and writes by tenon would bypass autograd; its detach() "
      "shares the memory"},
-    {kIsConj, true, "the tensor is to be conjugated when it is read; resolve_conj() does so now"},
-    {kIsNeg, true, "the tensor is to be negated when it is read; resolve_neg() does so now"}};
+    {kIsConj, true, "the tensor is lazily conjugated; resolve_conj() conjugates it now"},
+    {kIsNeg, true, "the tensor is lazily negated; resolve_neg() negates it now"}};
 
 inline bool is_torch_type(const PythonState& state, PyTypeObject* type) noexcept {
   for (const TorchState& torch : kTorchStates) {
@@ -66,8 +66,8 @@ inline bool is_torch_type(const PythonState& state, PyTypeObject* type) noexcept
   return true;
 }
 
-/// Refuses PyTorch tensors that require grad, or are lazily conjugated or negated.
-/// Errors: Python's error stays set if Python raised it.
+/// Fails for PyTorch tensors that require grad, or are lazily conjugated or negated.
+/// Errors: if Python raised an exception, it stays set.
 inline Error check_torch(const PythonState& state, PyObject* object) {
   for (const TorchState& torch : kTorchStates) {
     PyObject* const name = state.names[torch.name];
@@ -80,8 +80,8 @@ inline Error check_torch(const PythonState& state, PyObject* object) {
   return Error::Ok;
 }
 
-/// Calls __dlpack__ for the newest version or, if the object does not accept that, as before 1.0.
-/// Null with an error set.
+/// Calls __dlpack__ for the newest version or, if the object does not accept the keywords, as
+/// before DLPack 1.0. Null with Python's error set.
 inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArgs& args) {
   const ConsumerStream stream = stream_for(object);
   if (must_stop()) return nullptr;
@@ -114,15 +114,15 @@ inline PyObject* call_dlpack(PyObject* object, PyObject* method, const ImportArg
 }
 
 /// The protocols by which an object can share its memory. Each function returns the tensor, an
-/// error, or null: if the object lacks the protocol, or with Python's error set.
+/// error, or null. Null means that the object lacks the protocol, or that Python's error is set.
 struct PythonImport {
   const PythonState& state;
   PyObject* object;
   const ImportArgs& args;
-  const DLPackExchangeAPI* api;   // of the object's type; or null
-  mutable bool has_type = false;  // whether an array interface's elements have a type in tenon
+  const DLPackExchangeAPI* api;   // of the object's type; may be null
+  mutable bool has_type = false;  // whether tenon has a type for the array interface's elements
 
-  /// The attribute. Null if it does not exist, or with an error set.
+  /// Looks up an attribute. Null if it does not exist, or with Python's error set.
   PyRef find(const char* attribute) const {
     PyRef found(PyObject_GetAttrString(object, attribute));
     if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) PyErr_Clear();
@@ -135,13 +135,13 @@ struct PythonImport {
     const int status = api->managed_tensor_from_py_object_no_sync(object, &managed);
     if (status != 0 || managed == nullptr) {
       if (PyErr_Occurred() == nullptr) {
-        PyErr_SetString(PyExc_RuntimeError, "the exchange API gave no tensor");
+        PyErr_SetString(PyExc_RuntimeError, "the exchange API returned no tensor");
       }
       return TensorPtr();
     }
     Deleter release(nullptr, ReleaseFromPython<DLManagedTensorVersioned>{managed});
     const DLPackContents contents = read_import(*managed);
-    // This protocol does not wait for a device; __dlpack__ does.
+    // This protocol does not wait for the work on a device; __dlpack__ does.
     const bool is_on_host =
         contents.tensor.device.device_type == static_cast<int32_t>(DeviceType::CPU);
     if (!is_on_host && PyObject_HasAttrString(object, "__dlpack__") != 0) return TensorPtr();
@@ -163,7 +163,7 @@ struct PythonImport {
     const PyRef capsule(method ? call_dlpack(object, method.get(), args) : nullptr);
     if (!capsule) return TensorPtr();
     ImportArgs asked = args;
-    // JAX's arrays are immutable, which their structs, older than DLPack 1.0, cannot express.
+    // JAX's arrays are immutable, but their structs, of DLPack before 1.0, cannot state that.
     if (is_jax(state, Py_TYPE(object))) asked.flags = kDLPackReadOnly;
     return import_capsule(capsule.get(), asked);
   }
@@ -188,8 +188,8 @@ struct PythonImport {
     return by_interface("__array_interface__", &read_array_interface);
   }
 
-  /// A tensor over the array that __array__() returns, which may read a file. Null without
-  /// __array__, or if it returns the object itself.
+  /// A tensor over the array that __array__() returns; the call may read a file. Null if the object
+  /// lacks __array__, or __array__() returns the object itself.
   Result<TensorPtr> by_array() const {
     const PyRef method = find("__array__");
     if (!method) return TensorPtr();
@@ -203,14 +203,14 @@ struct PythonImport {
     return PythonImport{state, array.get(), args, its_api}.run(false);
   }
 
-  /// Tries the protocols in turn until one gives a tensor. Reports the last one's error, except
-  /// __array_interface__'s error of an unknown type.
+  /// Tries the protocols in turn until one returns a tensor. If all fail, returns the error of the
+  /// last one, but not the error of an __array_interface__ whose type is unknown.
   Result<TensorPtr> run(bool may_convert = true) const {
     if (is_torch_type(state, Py_TYPE(object))) {
       const Error error = check_torch(state, object);
       if (error != Error::Ok) return add_context(args.function, error);
     }
-    if (api == nullptr) {  // the most frequent case, which is then a tenth faster
+    if (api == nullptr) {  // tried first, since it is the most frequent: a tenth faster
       Result<TensorPtr> made = by_buffer();
       if ((made.ok() && *made != nullptr) || must_stop()) return made;
       PyErr_Clear();
@@ -251,7 +251,7 @@ struct PythonImport {
   }
 };
 
-/// Shares the memory of a tenon.Tensor.
+/// Makes a tensor over the memory of a tenon.Tensor.
 inline Result<TensorPtr> import_own(const Tensor& tensor, const ImportArgs& args) noexcept {
   const TensorArg source(tensor);
   const bool moves =
@@ -281,36 +281,37 @@ inline Result<TensorPtr> import_python(PyObject* object, const ImportArgs& args)
 
 }  // namespace detail
 
-/// A tensor over the memory of a Python object: with its sizes, strides, dtype and device, and
-/// read-only if the object is.
+/// Makes a tensor over the memory of a Python object, with the object's sizes, strides, dtype and
+/// device. The tensor is read-only if the object is.
 ///
-/// Tries in turn, until one gives a tensor: tenon's own objects; capsules, as from_capsule() does;
-/// the C exchange API of the object's type (PyTorch's); the buffer protocol (NumPy's arrays, bytes,
-/// array.array, memoryview); __dlpack__(), for version 1.3, and if that raises TypeError, as before
-/// 1.0, unless a copy is requested; __cuda_array_interface__ (Numba's arrays); __array_interface__,
-/// with an address, or with a row-major buffer as in PIL's images, and with ml_dtypes' types; the
-/// result of __array__(), for an object that has nothing else (pandas' Series, h5py's datasets).
-/// `copy` and `device` are as in from_dlpack(), and are passed to __dlpack__(); if no copy is
-/// wanted, __array__() is asked for none.
+/// Tries these in turn, until one returns a tensor: tenon's own objects; capsules, as
+/// from_capsule() does; the C exchange API of the object's type (PyTorch's tensors); the buffer
+/// protocol (NumPy's arrays, bytes, array.array, memoryview); __dlpack__(), first for version 1.3
+/// and, if that raises TypeError and no copy is requested, as before 1.0; __cuda_array_interface__
+/// (Numba's arrays); __array_interface__, with an address or a row-major buffer (PIL's images),
+/// also with ml_dtypes' types; the result of __array__(), if the object has none of the others
+/// (pandas' Series, h5py's datasets). `copy` and `device`: as in from_dlpack(); both are passed to
+/// __dlpack__(). If `copy` is false, __array__() is called with copy=False.
 ///
-/// Ownership: keeps the holder of the memory, usually the object, until the tensor releases it; for
-/// a tenon.Tensor, that tensor's memory. After the interpreter's end, it is leaked.
-/// Errors: InvalidType for an object that has none of these; NotSupported for PyTorch's tensors
-/// that require grad or are conjugated or negated lazily; Python's exceptions, with their text;
-/// AccessFailed in a sub-interpreter; the errors of from_dlpack(). A capsule that is refused is not
+/// Ownership: the tensor keeps the holder of the memory, usually the object, alive; of a
+/// tenon.Tensor, it keeps the memory. If the tensor is dropped after the interpreter has ended, the
+/// holder is leaked.
+/// Errors: InvalidType (an object that has none of these); NotSupported (a PyTorch tensor that
+/// requires grad, or is lazily conjugated or negated); AccessFailed (a sub-interpreter); those of
+/// from_dlpack(); an exception that Python raised, with its text. After an error a capsule is not
 /// consumed. Leaves no Python error set.
 /// Threads: needs the GIL; the tensor may be dropped on any thread, with the GIL or without.
-/// Streams: device memory is ready for the next work of the DeviceBackend registered for the
-/// device. Without one, it is ready on the device's default stream, or for a
-/// __cuda_array_interface__ on the stream that this names.
+/// Streams: device memory is ready for the next work of the DeviceBackend that is registered for
+/// the device. If there is none, the memory is ready on the device's default stream, or on the
+/// stream that a __cuda_array_interface__ names.
 /// Source: torch.from_dlpack, numpy.asarray.
 inline constexpr detail::FromObject<TensorPtr> from_python{"from_python", &detail::import_python};
 inline constexpr detail::FromObject<Result<TensorPtr>> try_from_python{"try_from_python",
                                                                        &detail::import_python};
 
-/// from_python() in the form of CPython's functions. When it fails, returns null with Python's
-/// error set: the exception that Python raised, such as an interrupt, or ImportError in a
-/// sub-interpreter, else the exception of set_python_error().
+/// from_python() as CPython's functions report errors: returns null with Python's error set. The
+/// error is the exception that Python raised, such as an interrupt; ImportError in a
+/// sub-interpreter; else the exception of set_python_error().
 inline TensorPtr from_python_or_set_error(
     PyObject* object, detail::Optional<bool> copy = none, detail::Optional<Device> device = none,
     TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) noexcept {
@@ -320,8 +321,8 @@ inline TensorPtr from_python_or_set_error(
 
 namespace detail {
 
-/// Whether an object has a protocol that from_python() knows. A class is not an array, though it
-/// has the methods of its objects as attributes.
+/// Whether an object has a protocol that from_python() knows. False for a class, although it has
+/// the methods of its objects as attributes.
 TENON_COLD inline bool is_array(PyObject* object) {
   return PyType_Check(object) == 0 &&
          (PyCapsule_CheckExact(object) != 0 || PyObject_CheckBuffer(object) != 0 ||
@@ -331,18 +332,17 @@ TENON_COLD inline bool is_array(PyObject* object) {
           PyObject_HasAttrString(object, "__array__") != 0);
 }
 
-/// An argument of a function that pybind11 or nanobind binds: accepted as a tensor, or refused with
-/// Python's error.
+/// An argument of a function that pybind11 or nanobind binds: either a tensor, or Python's error.
 struct PythonArgument {
   TensorPtr tensor;
   TakenPythonError refusal;
 
-  /// Whether the object matches this parameter: it was accepted as a tensor, or with `convert` (the
-  /// binder's last round) it is an array that was refused, which is final. None and other objects
-  /// that are not arrays never match. Leaves no Python error set. Never copies, so that the caller
-  /// sees writes to the tensor.
+  /// Converts the object, and returns whether it matches this parameter. It matches if it became a
+  /// tensor. With `convert`, in the binder's last round, an array that was refused matches too, and
+  /// its error is final. None and other objects that are not arrays never match. Leaves no Python
+  /// error set. Never copies, so that the caller sees writes to the tensor.
   ///
-  /// An interrupt meanwhile is a refusal: no other overload is tried.
+  /// An interrupt during the conversion counts as a refusal: no other overload is tried.
   bool load(PyObject* object, bool convert) noexcept {
     if (object == Py_None) return false;
     tensor = from_python_or_set_error(object, false);
@@ -355,7 +355,7 @@ struct PythonArgument {
   }
 };
 
-/// The argument as a TensorPtr, a Tensor or a std::shared_ptr to one.
+/// Returns the argument as a TensorPtr, a Tensor or a std::shared_ptr<Tensor>.
 template <class T>
 T take_argument(TensorPtr& tensor) {
   if constexpr (std::is_same_v<T, TensorPtr>) {
@@ -367,7 +367,7 @@ T take_argument(TensorPtr& tensor) {
   }
 }
 
-/// to_python() of what a bound function returns.
+/// to_python() for the result of a bound function.
 inline PyObject* return_tensor(TensorArg tensor) noexcept { return to_python(tensor); }
 inline PyObject* return_tensor(const std::shared_ptr<Tensor>& tensor) noexcept {
   return to_python(tensor != nullptr ? *tensor : Tensor());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CPython: references, errors, the GIL on threads that may outlive the interpreter, and state of
-// each interpreter. Includes Python.h, which has to be the first header.
+// Helpers for CPython: references, errors, the GIL on threads that may outlive the interpreter, and
+// the state of an interpreter. Includes Python.h, which has to be the first header.
 #pragma once
 
 #ifndef PY_SSIZE_T_CLEAN
@@ -33,18 +33,20 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The current thread state of this thread, of any interpreter; null without a GIL.
-/// (PyGILState_Check() may also return true where it cannot tell.)
+/// The current thread state of this thread, in any interpreter; null if the thread does not hold
+/// the GIL. (PyGILState_Check() is not used: it may return true if it does not know.)
 inline PyThreadState* current_state() noexcept {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked();
 #elif PY_VERSION_HEX >= 0x030C0000
   return _PyThreadState_UncheckedGet();
 #else
-  PyThreadState* const current = _PyThreadState_UncheckedGet();  // of whichever thread has the GIL
+  PyThreadState* const current =
+      _PyThreadState_UncheckedGet();  // of the thread that holds the GIL, whichever that is
   if (current == nullptr || current == PyGILState_GetThisThreadState()) return current;
-  // PyGILState knows only the first state of a thread, which may have others in sub-interpreters.
-  // Not read if there are none: another thread may free it at any time.
+  // PyGILState knows only the first state of a thread; in sub-interpreters the thread may have
+  // others. `current` is only read if there are sub-interpreters, since another thread may free it
+  // at any time.
   const bool has_others = PyInterpreterState_Next(PyInterpreterState_Head()) != nullptr;
   return has_others && current->thread_id == PyThread_get_thread_ident() ? current : nullptr;
 #endif
@@ -53,12 +55,13 @@ inline bool is_of_main(const PyThreadState* state) noexcept {
   return state->interp == PyInterpreterState_Main();
 }
 
-/// Calls `f`, which may run Python. Before 3.14, CPython unwinds a thread that requests the GIL
-/// during finalisation; unwinding through a noexcept function aborts. This function lets the thread
-/// sleep for ever instead, as 3.14 does. Functions called inside are therefore not noexcept.
+/// Calls `f`, which may run Python code. Before 3.14, CPython unwinds a thread that requests the
+/// GIL during finalisation, and unwinding through a noexcept function aborts the process. This
+/// function stops the unwinding and lets the thread sleep for ever, as 3.14 does. So functions that
+/// `f` calls must not be noexcept.
 template <class F>
 #if !TENON_PORTABLE
-__attribute__((no_sanitize("undefined")))  // the exception is not an object of C++
+__attribute__((no_sanitize("undefined")))  // the exception is not a C++ object
 #endif
 auto stay_at_end(const F& f) noexcept -> decltype(f()) {
 #if TENON_HAS_EXCEPTIONS && defined(__GLIBCXX__) && PY_VERSION_HEX < 0x030E0000
@@ -72,7 +75,7 @@ auto stay_at_end(const F& f) noexcept -> decltype(f()) {
 #endif
 }
 
-/// Calls `f` in a destructor, unless the thread is being unwound: then it has no GIL.
+/// Calls `f` in a destructor, unless the thread is being unwound: then it does not hold the GIL.
 template <class F>
 void stay_at_end_of_scope(const F& f) noexcept {
   if (current_state() != nullptr) stay_at_end(f);
@@ -83,10 +86,10 @@ struct ReleaseReference {
     stay_at_end_of_scope([object] { Py_DECREF(object); });
   }
 };
-/// An owned reference to a Python object, or null. Released with the GIL held.
+/// An owned reference to a Python object, or null. Must be released with the GIL held.
 using PyRef = std::unique_ptr<PyObject, ReleaseReference>;
 
-/// Python's error, if one was set, taken out of the interpreter. restore() sets it again.
+/// Python's error, if one was set, moved out of the interpreter. restore() sets it again.
 struct TakenPythonError {
   PyRef type;
   PyRef value;
@@ -101,13 +104,13 @@ struct TakenPythonError {
   void restore() { PyErr_Restore(type.release(), value.release(), traceback.release()); }
 };
 
-/// Whether Python's error, such as an interrupt, means that no other protocol may be tried.
+/// Whether Python's error is such that no other protocol may be tried: an interrupt, for example.
 inline bool must_stop() noexcept {
   return PyErr_Occurred() != nullptr && (PyErr_ExceptionMatches(PyExc_Exception) == 0 ||
                                          PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
 }
 
-/// Sets Python's error aside for its lifetime; errors that are set meanwhile are dropped.
+/// Sets Python's error aside while this object exists; errors that are set meanwhile are dropped.
 struct KeepPythonError {
   TakenPythonError error = TakenPythonError::take();
   ~KeepPythonError() {
@@ -115,11 +118,11 @@ struct KeepPythonError {
   }
 };
 
-/// Prefix of messages for Python's users, who do not know the names of C++ functions.
+/// The prefix of messages for users of Python, who do not know the names of C++ functions.
 inline constexpr const char* kForPython = "tenon";
 
-/// The exceptions of tenon's errors. RuntimeError stands for all others, AccessFailed for all other
-/// exceptions; of several that match, the first does.
+/// Maps exceptions of Python and errors of tenon to each other. The first row that matches counts.
+/// Other errors become RuntimeError, other exceptions AccessFailed.
 template <class F>
 bool find_python_error(const F& is) noexcept {
   return is(Error::InvalidArgument, PyExc_ValueError) || is(Error::OutOfBounds, PyExc_ValueError) ||
@@ -128,7 +131,8 @@ bool find_python_error(const F& is) noexcept {
          is(Error::OutOfMemory, PyExc_MemoryError) || is(Error::NotFound, PyExc_LookupError);
 }
 
-/// Returns tenon's error for Python's, which stays set, with its type and text as the message.
+/// Fails with tenon's error for Python's exception; the message is the exception's type and text.
+/// The exception stays set.
 TENON_COLD inline Error fail_as_python() {
   Error error = Error::AccessFailed;
   find_python_error([&](Error candidate, PyObject* type) noexcept {
@@ -142,7 +146,7 @@ TENON_COLD inline Error fail_as_python() {
   if (words == nullptr) words = "";
   error = fail(error, reinterpret_cast<PyTypeObject*>(taken.type.get())->tp_name,
                *words == '\0' ? "" : ": ", words);
-  taken.restore();  // drops an error of str()
+  taken.restore();  // drops an error that str() raised
   return error;
 }
 
@@ -150,9 +154,10 @@ TENON_COLD inline Error fail_as_python() {
 
 /// Sets Python's error: ValueError for InvalidArgument and OutOfBounds, TypeError for InvalidType,
 /// BufferError for NotSupported, InvalidState and InUse, MemoryError for OutOfMemory, LookupError
-/// for NotFound, RuntimeError for all others.
+/// for NotFound, RuntimeError for other errors.
 ///
-/// `message` is UTF-8; invalid bytes become U+FFFD. Threads: needs the GIL.
+/// `message`: UTF-8 text; invalid bytes become U+FFFD.
+/// Threads: needs the GIL.
 inline void set_python_error(Error error, const char* message) noexcept {
   PyObject* found = PyExc_RuntimeError;
   detail::find_python_error([&](Error candidate, PyObject* type) noexcept {
@@ -161,25 +166,28 @@ inline void set_python_error(Error error, const char* message) noexcept {
   });
   const detail::PyRef text(
       PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)), "replace"));
-  if (text) PyErr_SetObject(found, text.get());  // else a MemoryError is set
+  if (text) PyErr_SetObject(found, text.get());  // else Python has set MemoryError
 }
 
 namespace detail {
 
-/// Guards the end of the interpreter. CPython then ends threads that request the GIL, which aborts
-/// the process: so no thread may be waiting for it when the end begins. Threads that have the GIL
-/// release and request it again while they run Python code, so they are counted too.
+/// Lets the interpreter end only when no thread is in with_gil(). While it ends, CPython ends each
+/// thread that requests the GIL, which aborts the process: so no thread may be waiting for the GIL
+/// when the end begins. A thread that holds the GIL releases and requests it again while it runs
+/// Python code, so such threads are counted too.
 struct GilGate {
-  std::atomic<int> inside{0};  // threads in with_gil()
+  std::atomic<int> inside{0};  // number of threads in with_gil()
   std::atomic<bool> is_open{false};
-  PyThreadState* closer = nullptr;  // ends the interpreter, and may pass; needs the GIL
+  PyThreadState* closer =
+      nullptr;  // the thread that ends the interpreter, which may pass; needs the GIL
 
-  /// How many calls of with_gil() this thread is in: their code may fork, or end the interpreter.
+  /// How many calls of with_gil() this thread is in: the code in them may fork, or end the
+  /// interpreter.
   static int& depth() noexcept {
     static thread_local int depth = 0;
     return depth;
   }
-  /// Called at exit: refuses threads from now on and waits for the others inside.
+  /// Called at exit: refuses threads from now on, and waits for the threads inside to leave.
   void close() noexcept {
     is_open = false;
     closer = current_state();
@@ -195,12 +203,12 @@ inline GilGate& gil_gate() noexcept {
   return gate;
 }
 
-/// Opens the gate until the interpreter ends. False with an error set.
+/// Opens the gate until the interpreter ends. False with Python's error set.
 TENON_COLD inline bool open_gil_gate() {
   static PyMethodDef at_exit = {
       "tenon_at_exit", [](PyObject*, PyObject*) { return gil_gate().close(), Py_NewRef(Py_None); },
       METH_NOARGS, nullptr};
-  // A forked child has none of the other threads that were inside.
+  // In a forked child, the other threads that were inside do not exist.
   static PyMethodDef after_fork = {"tenon_after_fork",
                                    [](PyObject*, PyObject*) {
                                      gil_gate().inside = GilGate::depth();
@@ -222,22 +230,23 @@ TENON_COLD inline bool open_gil_gate() {
     }
   }
   const PyRef registered(PyObject_CallMethod(atexit.get(), "register", "O", closer.get()));
-  gil_gate().closer = nullptr;  // that of an earlier interpreter
+  gil_gate().closer = nullptr;  // it may be that of an earlier interpreter
   gil_gate().is_open = static_cast<bool>(registered);
   return gil_gate().is_open;
 }
 
-/// Takes the main interpreter's GIL for its lifetime, on a thread that has no GIL.
+/// Holds the main interpreter's GIL while this object exists, on a thread that did not hold a GIL.
 class MainGil {
  public:
   MainGil() noexcept {
-    // PyGILState_Ensure() takes the state that the thread had last, perhaps a sub-interpreter's.
+    // PyGILState_Ensure() would take the state that the thread had last, which may be a
+    // sub-interpreter's.
     PyThreadState* const own = PyGILState_GetThisThreadState();
     if (own == nullptr || is_of_main(own)) {
       ensured_ = PyGILState_Ensure();
     } else {
       made_ = PyThreadState_New(PyInterpreterState_Main());
-      is_held_ = made_ != nullptr;  // else out of memory
+      is_held_ = made_ != nullptr;  // else memory ran out
       if (is_held_) PyEval_RestoreThread(made_);
     }
   }
@@ -260,8 +269,8 @@ class MainGil {
 };
 
 /// Calls `f` with the main interpreter's GIL, on any thread, also if a sub-interpreter is current.
-/// Keeps Python's error. Does nothing if the interpreter is gone or ending: objects that `f` would
-/// release are leaked.
+/// Python's error stays as it was. Does nothing if the interpreter has ended or is ending: then
+/// objects that `f` would release are leaked.
 template <class F>
 void with_gil(const F& f) noexcept {
   GilGate& gate = gil_gate();
@@ -271,7 +280,7 @@ void with_gil(const F& f) noexcept {
     f();
   };
   ++GilGate::depth();
-  ++gate.inside;  // before is_open is read: close() accesses both in the other order
+  ++gate.inside;  // before is_open is read: close() accesses the two in the reverse order
   if (current != nullptr && is_of_main(current)) {
     if (gate.closer == nullptr || gate.closer == current) call();
   } else if (gate.is_open) {
@@ -283,27 +292,28 @@ void with_gil(const F& f) noexcept {
   --GilGate::depth();
 }
 
-/// The attributes that an import looks for in a type; kTypeAttributes are their names.
+/// The attributes that an import looks up in a type; kTypeAttributes has their names.
 enum TypeAttribute : size_t { kExchangeApi, kRequiresGrad, kIsConj, kIsNeg, kModule };
 inline constexpr const char* kTypeAttributes[] = {"__dlpack_c_exchange_api__", "requires_grad",
                                                   "is_conj", "is_neg", "__module__"};
 
-/// State of an interpreter, dropped when that ends. A program may start Python again.
+/// The state that tenon keeps for an interpreter. It is dropped when the interpreter ends; a
+/// program may then start Python again.
 /// Threads: read and written with the GIL.
 struct PythonState {
   bool is_alive;
-  unsigned run;                                 // a number for each interpreter
+  unsigned run;                                 // counts the interpreters
   PyObject* names[std::size(kTypeAttributes)];  // interned
   PyTypeObject* tensor_type;                    // made when first needed
 };
 
-/// Each shared library with hidden symbols has its own state and its own type.
+/// The state. Each shared library with hidden symbols has its own, with its own type tenon.Tensor.
 inline PythonState& the_python_state() noexcept {
   static PythonState state{};
   return state;
 }
 
-/// Starts the state; null with an error set.
+/// Starts the state; null with Python's error set.
 TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   // Called as the interpreter ends, while Python's functions still work.
   const auto end = [](PyObject*) {
@@ -317,7 +327,7 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   };
   PyObject* const dict = PyInterpreterState_GetDict(PyInterpreterState_Get());  // borrowed
   const bool is_open = dict != nullptr && open_gil_gate();
-  if (state.is_alive) {  // another thread has set it: an import lets others run
+  if (state.is_alive) {  // another thread started it: an import lets other threads run
     PyErr_Clear();
     return &state;
   }
@@ -335,12 +345,12 @@ TENON_COLD inline PythonState* start_python_state(PythonState& state) {
   return nullptr;
 }
 
-/// Null with an error set: ImportError in a sub-interpreter, since the state is the main
-/// interpreter's; MemoryError.
+/// The state; null with Python's error set: ImportError in a sub-interpreter, since the state
+/// belongs to the main interpreter; MemoryError.
 inline PythonState* python_state() {
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
-                    "tenon works in Python's main interpreter alone, not in sub-interpreters");
+                    "tenon works only in Python's main interpreter, not in sub-interpreters");
     return nullptr;
   }
   PythonState& state = the_python_state();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The parts of tenon.Tensor that use NumPy: its dtype, NumPy's object, imported at the first
-// access; __array__, comparisons, pickling and copies.
+// The parts of tenon.Tensor that use NumPy: dtype, __array__, comparisons, pickling and copies.
+// NumPy is imported at the first use.
 #pragma once
 
 #include "tenon/interop/python/tensor_object.h"  // Python.h first
@@ -15,20 +15,20 @@ inline bool is_of_ml_dtypes(ScalarType type) noexcept {
   return python_type(type).kind == '\0' && !isComplexType(type);
 }
 
-/// Imports a module without dots in its name; null with an error set. Not PyImport_ImportModule(),
-/// which calls Python's __import__: that takes twice as long as the rest of a dtype.
+/// Imports a module whose name has no dots; null with Python's error set. PyImport_ImportModule()
+/// would call Python's __import__, which takes twice as long as the rest of numpy_dtype().
 inline PyObject* import_module(const char* name) {
   return PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0);
 }
 
-/// NumPy's dtype of an element type. Null with an error set: TypeError if there is no such type, or
-/// if NumPy, or for bfloat16 and float8 ml_dtypes, is not installed.
+/// NumPy's dtype for an element type. Null with Python's error set: TypeError if NumPy has no such
+/// type, or if NumPy (for bfloat16 and float8, ml_dtypes) is not installed.
 inline PyObject* numpy_dtype(ScalarType type) {
   const char* const name = python_type(type).name;
   const char* const library = is_of_ml_dtypes(type) ? "ml_dtypes" : "numpy";
   if (type == ScalarType::ComplexHalf) {
     return PyErr_Format(PyExc_TypeError,
-                        "NumPy has no %s; torch.from_dlpack(tensor) takes the tensor", name);
+                        "NumPy has no %s; torch.from_dlpack(tensor) accepts the tensor", name);
   }
   const PyRef numpy(import_module("numpy"));
   const PyRef module(numpy ? import_module(library) : nullptr);
@@ -45,7 +45,8 @@ inline PyObject* numpy_dtype(ScalarType type) {
   return nullptr;
 }
 
-/// The type of `dtype` if NumPy has no such dtype: a str with `.name`, printed without quotes.
+/// Makes the type that the attribute `dtype` has if NumPy has no such dtype: a str with `.name`,
+/// printed without quotes.
 inline PyObject* make_dtype_name_type() {
   const PyRef text(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__str__"));
   return !text ? nullptr
@@ -54,7 +55,7 @@ inline PyObject* make_dtype_name_type() {
                                        text.get());
 }
 
-/// The attribute dtype. Null with an error set.
+/// The attribute dtype; null with Python's error set.
 inline PyObject* python_dtype(PythonTensor& object, const TensorFields& tensor) {
   PyObject* const found = numpy_dtype(tensor.type);
   if (found != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return found;
@@ -67,8 +68,8 @@ inline PyObject* python_dtype(PythonTensor& object, const TensorFields& tensor) 
   return made.release();
 }
 
-/// A view that the buffer protocol can describe: ml_dtypes' types become integers. Null with an
-/// error set.
+/// A view that the buffer protocol can describe: ml_dtypes' types become integers. Null with
+/// Python's error set.
 inline PyObject* view_for_buffer(PyObject* self, ScalarType type) {
   if (python_type(type).format != nullptr) return Py_NewRef(self);
   const ScalarType bits = elementSize(type) == 1 ? ScalarType::Byte : ScalarType::UInt16;
@@ -78,7 +79,8 @@ inline PyObject* view_for_buffer(PyObject* self, ScalarType type) {
   return wrap_view(Py_TYPE(self), view_of_shape<Result<Tensor>>(kForPython, t, shape));
 }
 
-/// NumPy's array over the memory. Null with an error set: TypeError if NumPy has no such type.
+/// Makes a NumPy array over the memory. Null with Python's error set: TypeError if NumPy has no
+/// such type.
 inline PyObject* to_numpy(PyObject* self) {
   const TensorArg t = python_tensor(self).arg();
   const TensorFields& tensor = fields(t);
@@ -112,13 +114,12 @@ inline PyObject* python_array(PyObject* self, PyObject* args, PyObject* keywords
   const bool is_shared = array == shared;
   if (is_copy != 0 && is_shared) return PyObject_CallMethod(array.get(), "copy", "s", "K");
   if (is_copy == 0 && copy != Py_None && !is_shared) {
-    return PyErr_Format(PyExc_ValueError, "a copy is needed for the dtype %R, and copy is false",
-                        dtype);
+    return PyErr_Format(PyExc_ValueError, "dtype %R needs a copy, but copy is false", dtype);
   }
   return array.release();
 }
 
-/// __arrow_array__(type=None): pyarrow tries it first.
+/// __arrow_array__(type=None), which pyarrow tries first.
 inline PyObject* python_arrow_array(PyObject* self, PyObject* args, PyObject* keywords) {
   static constexpr const char* names[] = {"type", nullptr};
   PyObject* type = Py_None;
@@ -131,7 +132,7 @@ inline PyObject* python_arrow_array(PyObject* self, PyObject* args, PyObject* ke
   return pyarrow ? PyObject_CallMethod(pyarrow.get(), "array", "OO", array.get(), type) : nullptr;
 }
 
-/// tp_richcompare of the type: compares each element; the result is NumPy's array.
+/// tp_richcompare of the type: compares each element; returns a NumPy array.
 inline PyObject* python_compare(PyObject* self, PyObject* other, int operation) {
   const PyRef array(to_numpy(self));
   return array ? PyObject_RichCompare(array.get(), other, operation) : nullptr;
@@ -143,7 +144,7 @@ inline int python_contains(PyObject* self, PyObject* value) {
   return array ? PySequence_Contains(array.get(), value) : -1;
 }
 
-/// __reduce_ex__: unpickles as NumPy's array, since the reading process may not have this type.
+/// __reduce_ex__: pickles a NumPy array, since the process that reads it may not have this type.
 inline PyObject* python_reduce(PyObject* self, PyObject* protocol) {
   const PyRef array(to_numpy(self));
   return array ? PyObject_CallMethod(array.get(), "__reduce_ex__", "O", protocol) : nullptr;

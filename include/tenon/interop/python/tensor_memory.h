@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a tenon.Tensor shares its memory: the buffer protocol, the array interfaces and __dlpack__.
+// The protocols by which a tenon.Tensor shares its memory: the buffer protocol, the array
+// interfaces and __dlpack__.
 #pragma once
 
 #include "tenon/interop/python/tensor_object.h"  // Python.h first
@@ -7,13 +8,13 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Sets the AttributeError for an attribute that this tensor lacks, and returns null.
+/// Raises the AttributeError for an attribute that this tensor lacks: returns null.
 inline PyObject* raise_attribute_error(const TensorFields& tensor, const char* name) noexcept {
   return PyErr_Format(PyExc_AttributeError, "a tensor of %s on %s has no %s",
                       python_type(tensor.type).name, toString(tensor.device.type()), name);
 }
 
-/// The dict of either array interface; null with an error set.
+/// Makes the dict of either array interface; null with Python's error set.
 inline PyObject* make_interface(PythonTensor& object, const TensorFields& tensor, void* address) {
   const size_t size = elementSize(tensor.type);
   const char order = size == 1 ? '|' : host_is_big_endian() ? '>' : '<';
@@ -33,8 +34,8 @@ inline PyObject* array_interface(PythonTensor& object, const TensorFields& tenso
   return make_interface(object, tensor, object.address());
 }
 
-/// Version 3, with the stream of the memory's DeviceBackend, on which a consumer waits; None if
-/// there is nothing to wait for, or the stream is unknown.
+/// The interface's dict, version 3. Its stream, for which a consumer waits, is that of the memory's
+/// DeviceBackend; None if there is nothing to wait for, or the stream is unknown.
 inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& tensor) {
   const DeviceType type = tensor.device.type();
   const bool is_cuda =
@@ -53,7 +54,7 @@ inline PyObject* cuda_array_interface(PythonTensor& object, const TensorFields& 
   return dict.release();
 }
 
-/// Describes the tensor's memory as `flags` ask, except the owner.
+/// Fills in `view` as `flags` ask, except its owner.
 inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexcept {
   const TensorArg t = object.arg();
   const TensorFields& tensor = fields(t);
@@ -76,18 +77,18 @@ inline Error fill_buffer(PythonTensor& object, int flags, Py_buffer& view) noexc
     return fail(Error::InvalidState, "the tensor is read-only");
   }
   if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND)) {
-    return fail(Error::NotSupported, "a format was asked for, without a shape");
+    return fail(Error::NotSupported, "a format was requested without a shape");
   }
   const auto lacks = [&](bool asked, char order) {
     return asked && PyBuffer_IsContiguous(&view, order) == 0;
   };
   if (lacks(asks(PyBUF_C_CONTIGUOUS) || !asks(PyBUF_STRIDES), 'C') ||
       lacks(asks(PyBUF_F_CONTIGUOUS), 'F') || lacks(asks(PyBUF_ANY_CONTIGUOUS), 'A')) {
-    return fail(Error::NotSupported, "the tensor is not contiguous as was asked for");
+    return fail(Error::NotSupported, "the tensor is not contiguous in the requested order");
   }
   if (!asks(PyBUF_FORMAT)) view.format = nullptr;
   if (!asks(PyBUF_STRIDES)) view.strides = nullptr;
-  if (!asks(PyBUF_ND)) {  // bytes in a row
+  if (!asks(PyBUF_ND)) {  // without a shape: consecutive bytes
     view.shape = nullptr;
     view.ndim = 1;
   }
@@ -101,7 +102,7 @@ inline int lend_buffer(PyObject* self, Py_buffer* view, int flags) noexcept {
   return finish_status(error);
 }
 
-/// __dlpack__: only keywords, whose values are in the order of `names`.
+/// __dlpack__, which takes only keywords; their values are in the order of `names`.
 inline PyObject* python_dlpack(PyObject* self, PyObject* const* values, Py_ssize_t positional,
                                PyObject* names) noexcept {
   PyObject* capsule = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The layout and the lifetime of a Python object of the type tenon.Tensor.
 //
-// Slots that may run Python code (any object allocation may run the collector) are not noexcept:
-// see stay_at_end().
+// Slots that may run Python code are not noexcept: see stay_at_end(). Any allocation of an object
+// may run the garbage collector, and so Python code.
 #pragma once
 
 #include "tenon/interop/python/buffer.h"  // Python.h first
@@ -17,8 +17,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An object of the type tenon.Tensor. Its sizes and its strides in bytes follow it in the same
-/// block, in the form of the buffer protocol; the tensor's shape is fixed.
+/// An object of the type tenon.Tensor. The tensor's shape is fixed. Its sizes and its strides in
+/// bytes, as the buffer protocol needs them, follow the object in the same block.
 struct PythonTensor {
   PyObject_VAR_HEAD PyObject* weak_references;
   alignas(Tensor) unsigned char handle[sizeof(Tensor)];
@@ -30,7 +30,8 @@ struct PythonTensor {
   size_t rank() noexcept { return static_cast<size_t>(Py_SIZE(this)) / 2; }
   Py_ssize_t* shape() noexcept { return reinterpret_cast<Py_ssize_t*>(this + 1); }
   Py_ssize_t* byte_strides() noexcept { return shape() + rank(); }
-  /// The elements' address in Python. Never null, which some consumers take for missing memory.
+  /// The address of the elements for Python. Never null: some consumers would take null for missing
+  /// memory.
   void* address() noexcept {
     void* const data = fields(arg()).data;
     return data != nullptr ? data : this;
@@ -41,20 +42,22 @@ inline PythonTensor& python_tensor(PyObject* object) noexcept {
   return *reinterpret_cast<PythonTensor*>(object);
 }
 
-/// The tensors that this thread is destroying.
+/// The tenon.Tensor objects that this thread is destroying.
 struct PythonTensorReleases {
   int depth = 0;                // nested destructions
-  PyObject* waiting = nullptr;  // until the innermost one ends, linked by their weak_references
+  PyObject* waiting = nullptr;  // objects to destroy after the innermost, linked by weak_references
 };
 inline PythonTensorReleases& python_tensor_releases() noexcept {
   static TENON_THREAD_LOCAL PythonTensorReleases releases;
   return releases;
 }
 
-/// tp_dealloc of the type. A tensor's memory may hold another tensor, and so on, as when NumPy and
-/// tenon pass memory back and forth. Beyond some depth a tensor is queued, as in release_dlpack(),
-/// which bounds the stack that a chain takes; CPython 3.13's trashcan lets 10,000 nest.
-inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callback may be Python's
+/// tp_dealloc of the type. A tensor's memory may keep another tensor alive, and so on, for example
+/// if NumPy and tenon pass memory back and forth. Beyond kMaxDepth nested destructions a tensor is
+/// queued, as in release_dlpack(), which limits the stack that a long chain needs. CPython 3.13's
+/// trashcan would let 10,000 destructions nest.
+inline void destroy_python_tensor(
+    PyObject* self) {  // a weak reference's callback may run Python code
   constexpr int kMaxDepth = 16;
   PythonTensorReleases& releases = python_tensor_releases();
   PyObject_GC_UnTrack(self);
@@ -79,14 +82,16 @@ inline void destroy_python_tensor(PyObject* self) {  // a weak reference's callb
   --releases.depth;
 }
 
-/// tp_traverse of the type: shows the garbage collector the Python object that owns the memory, so
-/// that an object which refers to a tensor over its own memory is freed. Memory that has other
-/// owners too, in Python or in C++, is not shown: the collector cannot see those references.
+/// tp_traverse of the type. Visits the Python object that owns the memory, so that the garbage
+/// collector can free an object that refers to a tensor over the object's own memory. An object
+/// whose memory has other owners too, in Python or in C++, is not visited: the collector cannot see
+/// those owners.
 ///
-/// A buffer's exporter is shown only if its type allows derived types, as bytearray does. Others,
-/// such as a memoryview, CPython clears, and PyBuffer_Release() would then crash.
+/// The exporter of a buffer is visited only if its type allows derived types, as bytearray does.
+/// Other exporters, such as a memoryview, CPython might clear, and then PyBuffer_Release() would
+/// crash.
 ///
-/// There is no tp_clear, as for tuples: a cycle has another member, which can be cleared.
+/// There is no tp_clear, as in tuples: every cycle has another member that can be cleared.
 inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
   Deleter* const deleter = sole_deleter(python_tensor(self).arg());
@@ -99,7 +104,7 @@ inline int traverse_python_tensor(PyObject* self, visitproc visit, void* arg) no
   return 0;
 }
 
-/// A view of all of `source`. Its layout is copied: make_view() would compute it again.
+/// Makes a view of the whole of `source`. Copies the layout, which make_view() would compute again.
 template <class Out>
 Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism dynamism) noexcept {
   BackendState* const metadata_backend =
@@ -120,7 +125,7 @@ Out view_all(const char* function, const TensorArg& source, TensorShapeDynamism 
   return return_to_user<Out>(function, make(), new_tensor);
 }
 
-/// The object of the type `type` around a view that has a fixed shape; null with an error set.
+/// Makes an object of the type `type` for a view of fixed shape; null with Python's error set.
 inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
   if (!view.ok()) {
     set_python_error(view.error(), view.message());
@@ -143,12 +148,12 @@ inline PyObject* wrap_view(PyTypeObject* type, Result<Tensor>&& view) {
   return self;
 }
 
-/// As above, around a view of all of `source`.
+/// As above, for a view of the whole of `source`.
 inline PyObject* wrap(PyTypeObject* type, const TensorArg& source) {
   return wrap_view(type, view_all<Result<Tensor>>(kForPython, source, TensorShapeDynamism::STATIC));
 }
 
-/// Whether the host can access the elements by their address.
+/// Checks that the host can access the elements by their address.
 inline Error check_shareable(const TensorFields& tensor) noexcept {
   TENON_TRY(check_has_data(tensor));
   if (!tensor.is_host_accessible()) {
@@ -158,7 +163,7 @@ inline Error check_shareable(const TensorFields& tensor) noexcept {
   return Error::Ok;
 }
 
-/// A tuple of integers, or null with an error set.
+/// Makes a tuple of integers; null with Python's error set.
 template <class List>
 PyObject* make_tuple(const List& values, size_t count) {
   PyRef tuple(PyTuple_New(static_cast<Py_ssize_t>(count)));
@@ -170,7 +175,7 @@ PyObject* make_tuple(const List& values, size_t count) {
   return tuple.release();
 }
 
-/// The text that `make()` returns, or null with an error set when it throws.
+/// Makes a str of the text that `make()` returns; null with Python's error set if `make()` throws.
 template <class Make>
 PyObject* make_text(const Make& make) noexcept {
   std::string text;
@@ -182,14 +187,14 @@ PyObject* make_text(const Make& make) noexcept {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
-/// A C function's status: -1, with Python's error set, if it failed; else 0.
+/// Converts an Error to a C function's status: 0 for Ok, else -1, with Python's error set.
 inline int finish_status(Error error) noexcept {
   if (error == Error::Ok) return 0;
   set_python_error(add_context(kForPython, error), last_error_message());
   return -1;
 }
 
-/// A method of Python's with any parameters.
+/// Casts a function with any parameters to a PyCFunction.
 template <class F>
 PyCFunction as_method(F* function) noexcept {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));

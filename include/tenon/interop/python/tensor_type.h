@@ -21,7 +21,7 @@ namespace detail {
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept;
 
 using AttributeGetter = PyObject* (*)(PythonTensor&, const TensorFields&);
-/// An attribute whose value `get` returns; null with an error set.
+/// Describes an attribute. `get` returns its value, or null with Python's error set.
 inline PyGetSetDef attribute(const char* name, const char* doc, AttributeGetter get) noexcept {
   const getter call = [](PyObject* self, void* closure) {
     const TensorArg t = python_tensor(self).arg();
@@ -30,7 +30,7 @@ inline PyGetSetDef attribute(const char* name, const char* doc, AttributeGetter 
   return {name, call, nullptr, doc, reinterpret_cast<void*>(get)};
 }
 
-/// The functions of the C exchange API. They throw nothing.
+/// The functions of the C exchange API. They do not throw.
 struct ExchangeFunctions {
   static int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
                       void (*set_error)(void*, const char*, const char*)) noexcept {
@@ -53,11 +53,12 @@ struct ExchangeFunctions {
     return -1;
   }
 
-  /// Finds the tensor of an object of the type that has this API.
+  /// Finds the tensor of a tenon.Tensor object.
   static Error find_tensor(void* object, Tensor*& tensor) noexcept {
     auto* const self = static_cast<PyObject*>(object);
     if (Py_TYPE(self)->tp_dealloc != &destroy_python_tensor) {
-      return fail(Error::InvalidType, "'", Py_TYPE(self)->tp_name, "' object is no tenon.Tensor");
+      return fail(Error::InvalidType, "'", Py_TYPE(self)->tp_name,
+                  "' object is not a tenon.Tensor");
     }
     tensor = &python_tensor(self).tensor();
     return Error::Ok;
@@ -76,7 +77,7 @@ struct ExchangeFunctions {
     if (managed == nullptr) {
       return finish_status(fail(Error::InvalidArgument, "the pointer is null"));
     }
-    // Until the object exists, the caller owns the struct: a release is only noted.
+    // The caller owns the struct until the object exists: before that, a release is only recorded.
     const auto deleter = std::exchange(
         managed->deleter, [](DLManagedTensorVersioned* self) { self->deleter = nullptr; });
     {
@@ -102,7 +103,7 @@ struct ExchangeFunctions {
       TENON_TRY(check_export(from, type));
       if (from.readonly) {
         return fail(Error::NotSupported,
-                    "the tensor is read-only, which a bare DLTensor cannot say; the managed form "
+                    "the tensor is read-only, which a bare DLTensor cannot state; the managed form "
                     "can");
       }
       if (has_dlpack_handles(from.device.type())) {
@@ -119,8 +120,8 @@ struct ExchangeFunctions {
     return finish_status(make());
   }
 
-  /// The stream of the registered DeviceBackend, else the default stream. The numbers 1 and 2 are
-  /// also CUDA's handles for its two default streams.
+  /// The stream of the registered DeviceBackend, else the default stream. DLPack's numbers 1 and 2
+  /// are also CUDA's handles of its two default streams.
   static int current_stream(int32_t type, int32_t index, void** out) noexcept {
     DeviceBackend* const device = find_device_backend(DLDevice{type, index});
     const int64_t stream = device == nullptr ? 0 : device->stream_number();
@@ -129,13 +130,13 @@ struct ExchangeFunctions {
   }
 };
 
-/// Makes the type; null with an error set.
+/// Makes the type; null with Python's error set.
 TENON_COLD inline PyTypeObject* make_tensor_type() {
   static const DLPackExchangeAPI api{
       {kDLPackVersion, nullptr},       &ExchangeFunctions::allocate,
       &ExchangeFunctions::from_object, &ExchangeFunctions::to_object,
       &ExchangeFunctions::describe,    &ExchangeFunctions::current_stream};
-  // Python keeps pointers into these.
+  // Static, since Python keeps pointers to these arrays.
   static PyMethodDef methods[] = {
       {"__dlpack__", as_method(&python_dlpack), METH_FASTCALL | METH_KEYWORDS,
        "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
@@ -189,7 +190,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
   PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(&destroy_python_tensor)},
                          {Py_tp_repr, reinterpret_cast<void*>(repr)},
                          {Py_tp_traverse, reinterpret_cast<void*>(&traverse_python_tensor)},
-                         // Compared by elements, hashed by identity, as in PyTorch.
+                         // == compares elements, and hash() uses the identity, as in PyTorch.
                          {Py_tp_hash, reinterpret_cast<void*>(PyBaseObject_Type.tp_hash)},
                          {Py_tp_richcompare, reinterpret_cast<void*>(&python_compare)},
                          {Py_tp_iter, reinterpret_cast<void*>(&python_iterator)},
@@ -213,7 +214,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   PyRef type(PyType_FromSpec(&spec));
   if (!type) {
-    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // Python 3.11 does not set it
+    if (PyErr_Occurred() == nullptr) PyErr_NoMemory();  // Python 3.11 does not set an error
     return nullptr;
   }
   const PyRef capsule(
@@ -227,7 +228,7 @@ TENON_COLD inline PyTypeObject* make_tensor_type() {
   return reinterpret_cast<PyTypeObject*>(type.release());
 }
 
-/// An object over a view of `source`; null with an error set.
+/// Makes an object for a view of `source`; null with Python's error set.
 inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
   return stay_at_end([&]() -> PyObject* {
     PythonState* const state = python_state();
@@ -240,23 +241,25 @@ inline PyObject* make_python_tensor(const TensorArg& source) noexcept {
 
 }  // namespace detail
 
-/// A Python object of the type tenon.Tensor that shares a tensor's memory.
+/// Makes a Python object of the type tenon.Tensor, which shares the tensor's memory.
 ///
-/// It has __dlpack__ and __dlpack_device__, the buffer protocol, __array__, __array_interface__,
-/// __cuda_array_interface__ and the C exchange API, so that NumPy, PyTorch, JAX and others take it
-/// without a copy; shape, strides (in elements), dtype, device, ndim, size, nbytes, itemsize and
-/// readonly; len(), indexing by views, item(), tolist() and the conversions of one element;
+/// The object has __dlpack__ and __dlpack_device__, the buffer protocol, __array__,
+/// __array_interface__, __cuda_array_interface__ and the C exchange API, by which NumPy, PyTorch,
+/// JAX and others use the memory without a copy. It has the attributes shape, strides (in
+/// elements), dtype, device, ndim, size, nbytes, itemsize and readonly. It supports len(),
+/// indexing, which returns views, item(), tolist(), the conversions of a single element,
 /// comparisons, copies and pickling. docs/python.md describes each. NumPy is imported when dtype,
-/// __array__, a comparison or a pickle needs it.
-/// Ownership: a new reference. The object is a view: it keeps the memory alive, and while it or
-/// anything made of it lives, the tensor cannot grow (InUse). Its own shape is fixed. Memory of a
-/// tensor over a raw TensorImpl* is borrowed: the caller keeps it alive.
-/// Errors: null, with Python's error set, for an undefined tensor and when out of memory.
+/// __array__, a comparison or pickling needs it.
+/// Ownership: returns a new reference. The object is a view: it keeps the memory alive, and while
+/// the object or anything made from it lives, the tensor cannot grow (InUse). The object's own
+/// shape is fixed. The memory of a tensor over a raw TensorImpl* is borrowed: the caller keeps it
+/// alive.
+/// Errors: returns null, with Python's error set, for an undefined tensor and if memory runs out.
 /// Threads: needs the GIL. Cost: two allocations.
 /// Source: torch's THPVariable_Wrap.
 inline PyObject* to_python(TensorArg t) noexcept { return detail::make_python_tensor(t); }
 
-/// Whether an object is one that to_python() made, in this interpreter and shared library.
+/// Whether to_python() made the object, in this interpreter and shared library.
 inline bool is_python_tensor(PyObject* object) noexcept {
   const detail::PythonState& state = detail::the_python_state();
   return state.is_alive && Py_TYPE(object) == state.tensor_type;

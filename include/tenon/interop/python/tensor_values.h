@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Elements of a tenon.Tensor: as Python's numbers, by item(), tolist() and the conversions of one
-// element; and as views, by len(), [] and iteration.
+// Access to the elements of a tenon.Tensor: as Python's numbers by item(), tolist() and the
+// conversions of a single element; as views by [] and iteration.
 #pragma once
 
 #include "tenon/interop/python/tensor_object.h"  // Python.h first
@@ -10,7 +10,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The number at `element`; null with an error set.
+/// Makes a number of the element at `element`; null with Python's error set.
 inline PyObject* make_number(ScalarType type, const char* element) {
   const Scalar value = load_scalar(type, element);
   if (value.isBoolean()) return PyBool_FromLong(value.to<bool>() ? 1 : 0);
@@ -21,13 +21,13 @@ inline PyObject* make_number(ScalarType type, const char* element) {
   return PyComplex_FromDoubles(both.real(), both.imag());
 }
 
-/// The only element of a tensor. Null with an error set: of type `kind` if it does not have exactly
-/// one element.
+/// The only element of a tensor. Null with Python's error set: of type `kind` if the tensor does
+/// not have exactly one element.
 inline PyObject* only_number(PythonTensor& object, PyObject* kind) {
   const TensorArg t = object.arg();
   const TensorFields& tensor = fields(t);
   if (tensor.layout.numel != 1) {
-    return PyErr_Format(kind, "expected one element, the tensor has %lld",
+    return PyErr_Format(kind, "expected one element, but the tensor has %lld",
                         static_cast<long long>(tensor.layout.numel));
   }
   if (finish_status(check_shareable(tensor)) != 0) return nullptr;
@@ -42,7 +42,7 @@ inline PyObject* python_item(PyObject* self, PyObject*) {
   return only_number(python_tensor(self), PyExc_ValueError);
 }
 
-// The slots of the conversions: Python's own conversion of the element.
+// The slots of conversions. Each lets Python convert the element.
 
 inline int python_bool(PyObject* self) {
   const PyRef number = only_number(self);
@@ -61,8 +61,8 @@ inline PyObject* python_complex(PyObject* self, PyObject*) {
   return !number ? nullptr
                  : PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), number.get());
 }
-/// As in NumPy only for an integer without dimensions: bytes() and bytearray() try it first, and
-/// would make zeros of a tensor of one byte.
+/// As in NumPy, only for an integer without dimensions: bytes() and bytearray() try __index__
+/// first, and would make that many zeros of a tensor of one byte.
 inline PyObject* python_index(PyObject* self) {
   PythonTensor& object = python_tensor(self);
   const TensorArg t = object.arg();
@@ -75,7 +75,8 @@ inline PyObject* python_index(PyObject* self) {
   return only_number(object, PyExc_TypeError);
 }
 
-/// Nested lists of the dimensions from `d` on, or the number; null with an error set.
+/// Makes nested lists of the dimensions from `d` on, or a number if there are none; null with
+/// Python's error set.
 inline PyObject* make_list(PythonTensor& object, size_t d, const char* element) {
   if (d == object.rank()) return make_number(fields(object.arg()).type, element);
   const Py_ssize_t size = object.shape()[d];
@@ -96,25 +97,25 @@ inline PyObject* python_tolist(PyObject* self, PyObject*) {
   return make_list(object, 0, static_cast<const char*>(fields(t).data));
 }
 
-/// One entry of an index, read from Python.
+/// An entry of an index that was read from Python.
 struct IndexEntry {
   enum Kind : uint8_t { Integer, Slice, Ellipsis, NewDimension } kind;
-  Py_ssize_t start;  // or the integer
+  Py_ssize_t start;  // of a slice; or the integer
   Py_ssize_t stop;
   Py_ssize_t step;
 };
 
-/// An index, read from Python before it is applied: reading it may run any code.
+/// An index. It is read from Python before it is applied, since reading it may run any code.
 struct TensorIndex {
   static constexpr size_t kMost = 2 * kMaxDims + 1;
   IndexEntry entries[kMost];
   size_t count = 0;
-  size_t taken = 0;    // dimensions that integers and slices use
-  size_t dropped = 0;  // dimensions that integers remove
-  size_t added = 0;    // dimensions that None adds
+  size_t taken = 0;    // number of dimensions that integers and slices use
+  size_t dropped = 0;  // number of dimensions that integers remove
+  size_t added = 0;    // number of dimensions that None adds
   bool has_ellipsis = false;
 
-  /// Reads an entry; false with an error set.
+  /// Reads an entry; false with Python's error set.
   bool read_entry(PyTypeObject* type, PyObject* key) {
     if (count == kMost) return PyErr_SetString(PyExc_IndexError, "too many indices"), false;
     IndexEntry& entry = entries[count++];
@@ -123,7 +124,7 @@ struct TensorIndex {
       ++added;
     } else if (key == Py_Ellipsis) {
       if (has_ellipsis) {
-        return PyErr_SetString(PyExc_IndexError, "an index has one ellipsis at most"), false;
+        return PyErr_SetString(PyExc_IndexError, "an index may have only one ellipsis"), false;
       }
       has_ellipsis = true;
       entry.kind = IndexEntry::Ellipsis;
@@ -140,14 +141,14 @@ struct TensorIndex {
     } else {
       PyErr_Format(PyExc_TypeError,
                    "a %s is indexed by integers, slices, ... and None, not by '%s'; "
-                   "numpy.asarray(tensor) has more",
+                   "numpy.asarray(tensor) supports more",
                    type->tp_name, Py_TYPE(key)->tp_name);
       return false;
     }
     return true;
   }
 
-  /// Reads the index between the brackets; false with an error set.
+  /// Reads the index between the brackets; false with Python's error set.
   bool read(PythonTensor& object, PyObject* key) {
     PyTypeObject* const type = Py_TYPE(&object);
     if (PyTuple_Check(key) == 0) {
@@ -164,17 +165,18 @@ struct TensorIndex {
     }
     const size_t made = rank - dropped + added;
     if (made <= kMaxDims) return true;
-    PyErr_Format(PyExc_IndexError, "the index makes %zu dimensions, a tensor has %zu at most", made,
-                 size_t{kMaxDims});
+    PyErr_Format(PyExc_IndexError, "the index makes %zu dimensions, but a tensor has at most %zu",
+                 made, size_t{kMaxDims});
     return false;
   }
 
-  /// Edits the tensor's shape: from the last dimension on, so that the numbers of the remaining
-  /// ones stay; adds dimensions after removing others, so that there is room.
-  /// Errors: that of the first wrong index.
+  /// Applies the index to the tensor's shape. Goes from the last dimension to the first, so that
+  /// the numbers of the dimensions still to be indexed do not change; removes dimensions before it
+  /// adds others, so that there is room.
+  /// Errors: the error of the first wrong entry.
   Error apply(ViewShape& shape) const noexcept {
     const size_t skipped = shape.rank() - taken;
-    size_t end = shape.rank();  // dimensions before it are still to be indexed
+    size_t end = shape.rank();  // the dimensions before `end` are still to be indexed
     if (!has_ellipsis) end -= skipped;
     Error error = Error::Ok;
     for (size_t i = count; i-- > 0;) {
@@ -211,7 +213,7 @@ struct TensorIndex {
   }
 };
 
-/// The object for an index, a view; null with an error set.
+/// Makes the view that an index selects; null with Python's error set.
 inline PyObject* make_indexed(PyObject* self, const TensorIndex& index) {
   const TensorArg& t = python_tensor(self).arg();
   ViewShape shape(t);
@@ -229,7 +231,7 @@ inline PyObject* python_subscript(PyObject* self, PyObject* key) {
   return index.read(python_tensor(self), key) ? make_indexed(self, index) : nullptr;
 }
 
-/// Checks that there is a dimension to iterate over; false with an error set.
+/// Checks that the tensor has dimensions; false with Python's error set.
 inline bool check_not_scalar(PyObject* self, const char* what) {
   if (Py_SIZE(self) != 0) return true;
   PyErr_Format(PyExc_TypeError, "%s of a tensor without dimensions", what);
@@ -241,7 +243,7 @@ inline Py_ssize_t python_length(PyObject* self) {
   return check_not_scalar(self, "len()") ? python_tensor(self).shape()[0] : -1;
 }
 
-/// sq_item of the type, which iteration uses. CPython has added len() to negative indices.
+/// sq_item of the type, which iteration uses. CPython has already added len() to a negative index.
 inline PyObject* python_entry(PyObject* self, Py_ssize_t i) {
   if (!check_not_scalar(self, "an entry")) return nullptr;
   if (i < 0) return PyErr_SetString(PyExc_IndexError, "index out of range"), nullptr;

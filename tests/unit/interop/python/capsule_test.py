@@ -47,7 +47,7 @@ class Capsules(Case):
         self.assertEqual((m.data_pointer(tensor) % 4, tensor.shape), (0, (2, 2)))
 
     def test_what_is_no_capsule_of_dlpacks_is_a_type_error(self):
-        self.assertRaisesRegex(TypeError, "^tenon: 'list' object is no capsule", m.take_capsule, [1])
+        self.assertRaisesRegex(TypeError, "^tenon: 'list' object is not a capsule", m.take_capsule, [1])
         for take in (m.take_capsule, m.take):
             self.assertRaisesRegex(TypeError, '"something"', take, m.named_capsule("something"))
 

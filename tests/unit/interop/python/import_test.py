@@ -62,7 +62,7 @@ class Types(Case):
             self.assertEqual(m.take(source).shape, (4,))
             # Not of its type, which its functions say.
             other = type("Other", (), {"__dlpack_c_exchange_api__": api})()
-            self.assertRaisesRegex(TypeError, "is no tenon.Tensor", m.take, other)
+            self.assertRaisesRegex(TypeError, "is not a tenon.Tensor", m.take, other)
             gone = [weakref.ref(type(source)), weakref.ref(type(other))]
             del source, other
             gc.collect()
@@ -145,7 +145,7 @@ class Producers(Case):
         self.assertEqual(m.take(Without(m.make((2,)))).shape, (2,))
 
     def test_an_answer_that_is_no_capsule_to_take_is_an_error(self):
-        self.assertRaisesRegex(TypeError, "'int' object is no capsule", m.take,
+        self.assertRaisesRegex(TypeError, "'int' object is not a capsule", m.take,
                                Answering(lambda: 5))
         capsule = m.capsule(m.make((2,)))
         producer = Answering(lambda: capsule)

@@ -48,7 +48,7 @@ class OneElement(Case):
     def test_bytes_are_not_read_as_text(self):
         digits = m.take(b"42")
         for convert in (int, float, complex):
-            self.assertRaisesRegex(TypeError, "^expected one element, the tensor has 2$", convert,
+            self.assertRaisesRegex(TypeError, "^expected one element, but the tensor has 2$", convert,
                                    digits)
         self.assertEqual(float(digits[0]), 52.0)
 
