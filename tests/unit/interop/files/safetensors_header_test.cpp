@@ -125,7 +125,8 @@ TEST_CASE("safetensors header: a wrong one is an error with the tensor, the fiel
 
 TEST_CASE("safetensors header: the length is at most 100 MB, and the file's") {
   SafeTensorsHeader header;
-  RETURNS(InvalidArgument, "not a safetensors file: it has 7 bytes", read(std::string(7, '\0'), header));
+  RETURNS(InvalidArgument, "not a safetensors file: it has 7 bytes",
+          read(std::string(7, '\0'), header));
   RETURNS(InvalidArgument, "the header's length, at offset 0, is 1, expected at most 0",
           read(std::string("\1\0\0\0\0\0\0\0", 8), header));
   std::string file(8 + 100'000'001, ' ');
