@@ -171,9 +171,9 @@ TEST_CASE("aoti_shim: what cannot be made is refused") {
   REFUSES(NotSupported, "torch's dtype -1 is not", empty_of({1}, {1}, &made, -1));
   REFUSES(InvalidArgument, "may overlap", empty_of({2, 3}, {0, 1}, &made));
   REFUSES(InvalidArgument, "aoti_torch_empty_strided: ", empty_of({-2}, {1}, &made));
-  REFUSES(InvalidArgument, "sizes: null for -1 values",
+  REFUSES(InvalidArgument, "sizes has -1 values, expected 0 or more",
           aoti_torch_empty_strided(-1, nullptr, nullptr, 6, 0, 0, &made));
-  REFUSES(InvalidArgument, "sizes: null for 2 values",
+  REFUSES(InvalidArgument, "sizes is null, expected 2 values",
           aoti_torch_empty_strided(2, nullptr, nullptr, 6, 0, 0, &made));
   REFUSES(OutOfMemory, "out of memory", empty_of({int64_t{1} << 50}, {1}, &made));
   float memory[4] = {};
@@ -218,7 +218,7 @@ TEST_CASE("aoti_shim: a view reaches all of the storage, keeps it, and no more")
           aoti_torch__reinterpret_tensor(part.handle, 1, &three, &one, -3, &none));
   REFUSES(OutOfBounds, "overflows",
           aoti_torch__reinterpret_tensor(part.handle, 1, &three, &one, INT64_MAX, &none));
-  REFUSES(InvalidArgument, "sizes: -1 values",
+  REFUSES(InvalidArgument, "sizes has -1 values, expected 0 or more",
           aoti_torch__reinterpret_tensor(part.handle, -1, sizes, strides, 0, &none));
   CHECK(none == nullptr);
 }

@@ -191,8 +191,8 @@ inline Error FourierJob::read(const Tensor& tensor, ArrayRef<int64_t> given) {
     size_t d = 0;
     TENON_TRY(read_dim(dim, self.sizes().size(), d));
     if (self.dim() == 0 || std::find(dims.begin(), dims.end(), d) != dims.end()) {
-      return fail(Error::InvalidArgument, "dimensions ", given,
-                  " are not different ones of a tensor of rank ", self.dim());
+      return fail(Error::InvalidArgument, "dimensions ", given, " are given for a tensor of rank ",
+                  self.dim(), ", expected different ones");
     }
     if (self.sizes()[d] == 0) {
       return fail(Error::InvalidArgument, "dimension ", d, " has no elements");
@@ -206,7 +206,7 @@ inline Error FourierJob::read(const Tensor& tensor, ArrayRef<int64_t> given) {
 /// `count` is the product of the transformed dimensions' sizes.
 inline Error FourierJob::read_normalization(int64_t normalization, const Dims& sizes) {
   if (normalization < 0 || normalization > 2) {
-    return fail(Error::InvalidArgument, "normalization ", normalization, ", expected 0, 1 or 2");
+    return fail(Error::InvalidArgument, "normalization is ", normalization, ", expected 0, 1 or 2");
   }
   double count = 1;
   for (const size_t d : dims) count *= static_cast<double>(sizes[d]);

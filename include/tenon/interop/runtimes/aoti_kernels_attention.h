@@ -258,7 +258,7 @@ struct Attention {
     for (const Tensor* other : {&key, &value}) {
       if (other->scalar_type() == query.scalar_type()) continue;
       return fail(Error::InvalidType, "the query has type ", query.scalar_type(),
-                  ", the key or the value has type ", other->scalar_type());
+                  ", the key or the value ", other->scalar_type(), ", expected one type");
     }
     // several query heads may share a key head
     const bool is_shared = k[1] != 0 && q[1] % k[1] == 0;
@@ -412,7 +412,7 @@ AOTITorchError aoti_torch_cpu__scaled_dot_product_flash_attention_for_cpu(
   return aoti_answer(__func__, [&] {
     Attention a;
     if (dropout_p > 0) {
-      return fail(Error::NotSupported, "dropout_p ", dropout_p,
+      return fail(Error::NotSupported, "dropout_p is ", dropout_p,
                   ", expected 0: models in eval mode ", "do not drop elements");
     }
     TENON_TRY(a.read(query, "the query", a.query));

@@ -364,7 +364,7 @@ AOTITorchError aoti_torch_cpu_ormqr(AtenTensorHandle self, AtenTensorHandle inpu
     for (const ScalarType given : {given_taus.scalar_type(), other.scalar_type()}) {
       if (given == type) continue;
       return fail(Error::InvalidType, "the reflections have type ", type,
-                  ", tau or the matrices have type ", given);
+                  ", tau or the matrices have type ", given, ", expected one type");
     }
     if (batch_of(other) != batch || given_taus.sizes() != ArrayRef<int64_t>(expected) ||
         other.sizes()[side] != a.sizes()[a.sizes().size() - 2] ||

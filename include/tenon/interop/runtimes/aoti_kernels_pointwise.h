@@ -84,11 +84,11 @@ inline int64_t common_divisor(int64_t a, int64_t b) noexcept {
 
 /// How a function of one or two tensors treats types and strides.
 struct ElementRules {
-  bool widens_integers = false;  // to Float, as a Python float in place of the second tensor does
+  bool widens_integers = false;  // whether integers become Float, as beside a Python float
   bool takes_bool = true;
   bool takes_complex_half = true;
   bool gives_real = false;
-  bool is_row_major = false;  // whatever strides the inputs have
+  bool is_row_major = false;  // whether the result is row-major, whatever strides the inputs have
   bool complex_is_row_major = false;
 };
 

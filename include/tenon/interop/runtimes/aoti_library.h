@@ -277,7 +277,7 @@ struct AotiFunctions {
   Error find(void* library) noexcept {
     const auto get = [&](auto& function, const char* name) {
       void* const found = ::dlsym(library, name);
-      // POSIX: pointers to functions have the size of other pointers
+      // POSIX: pointers to functions and to objects have one size
       std::memcpy(&function, &found, sizeof found);
       if (found != nullptr) return Error::Ok;
       return fail(Error::InvalidArgument, "the library has no ", name,

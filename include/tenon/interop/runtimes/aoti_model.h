@@ -52,8 +52,8 @@ class AotiModel {
   /// Loads a library, or a package of torch._inductor.aoti_compile_and_package().
   ///
   /// No code of the library runs before all functions of torch and Sleef that it calls are found.
-  /// The program provides them: by <tenon/interop/aoti_shim.h>, and kernels by definitions of
-  /// `extern "C" AOTITorchError aoti_torch_cpu_…(…)` that it exports.
+  /// The program provides them: it includes <tenon/interop/aoti_shim.h>, and exports kernels that
+  /// it defines as `extern "C" AOTITorchError aoti_torch_cpu_…(…)`.
   /// Errors: NotFound and AccessFailed, with the path; NotFound (no such model in the package);
   /// InvalidArgument (a file that is not a complete package or library of AOTInductor of torch 2.13
   /// or later; an error of the model itself); NotSupported (functions that the program lacks,

@@ -40,10 +40,10 @@ struct OnednnConvolution {
     for (size_t d = 0; d < rank; ++d) {
       const int64_t value = values[count == 1 ? 0 : d];
       if (value < least) {
-        return fail(Error::InvalidArgument, name, ' ', value, ", expected at least ", least);
+        return fail(Error::InvalidArgument, name, " has ", value, ", expected at least ", least);
       }
       if (value > INT32_MAX) {  // so that no position overflows
-        return fail(Error::InvalidArgument, name, ' ', value, ", expected at most ", INT32_MAX);
+        return fail(Error::InvalidArgument, name, " has ", value, ", expected at most ", INT32_MAX);
       }
       list.push_back(value);
     }
@@ -65,7 +65,8 @@ struct OnednnConvolution {
     for (const Tensor* tensor : {weight, bias}) {
       if (tensor != nullptr && fields(TensorArg(*tensor)).type != type) {
         return fail(Error::InvalidType, "the input has type ", type, ", the ",
-                    tensor == bias ? "bias" : "weights", " type ", fields(TensorArg(*tensor)).type);
+                    tensor == bias ? "bias" : "weights", " type ", fields(TensorArg(*tensor)).type,
+                    ", expected one type");
       }
     }
     if (bias != nullptr && layout_of(bias).sizes() != Dims{made}) {
@@ -88,7 +89,7 @@ struct OnednnConvolution {
                      : room / stride[d] + 1;
       if (transposed && layout_of(input).numel != 0 &&
           output_padding[d] >= (std::max)(stride[d], dilation[d])) {
-        return fail(Error::InvalidArgument, "output_padding ", output_padding[d],
+        return fail(Error::InvalidArgument, "output_padding has ", output_padding[d],
                     ", expected less than the stride ", stride[d], " or the dilation ",
                     dilation[d]);
       }

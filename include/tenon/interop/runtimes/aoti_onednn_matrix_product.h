@@ -46,7 +46,7 @@ class OnednnThreads {
   template <class F>
   static void find(const char* name, F& function) noexcept {
     void* const found = ::dlsym(RTLD_DEFAULT, name);
-    // POSIX: pointers to functions have the size of other pointers
+    // POSIX: pointers to functions and to objects have one size
     std::memcpy(&function, &found, sizeof found);
   }
   void change(int count) const noexcept {
@@ -151,7 +151,8 @@ struct OnednnProduct {
     for (const Tensor* tensor : {out, a, b}) {
       const TensorFields& t = fields(TensorArg(*tensor));
       if (t.type != type) {
-        return fail(Error::InvalidType, "a matrix has type ", t.type, ", out has type ", type);
+        return fail(Error::InvalidType, "a matrix has type ", t.type, ", out has type ", type,
+                    ", expected one type");
       }
       if (t.layout.rank() != rank) {
         return fail(Error::InvalidArgument, "a tensor has sizes ", t.layout.sizes(),
@@ -317,9 +318,10 @@ inline AOTITorchError onednn_multiply(const char* function, size_t rank, AtenTen
       const TensorFields& from = fields(TensorArg(*summand));
       TENON_TRY(check_broadcast(from.layout.sizes(), to.layout.sizes()));
       if (from.type != to.type) {
-        return fail(Error::InvalidType, "self has type ", from.type, ", the product ", to.type);
+        return fail(Error::InvalidType, "self has type ", from.type, ", the product ", to.type,
+                    ", expected one type");
       }
-      if (beta == 0) summand = nullptr;  // then self is ignored, even NaN
+      if (beta == 0) summand = nullptr;  // self is then ignored, even if it has NaN
     }
     return product.run(summand, beta, alpha);
   });

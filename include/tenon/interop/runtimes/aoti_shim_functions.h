@@ -111,9 +111,11 @@ inline const char* text_or_empty(const char* given) noexcept {
 /// Errors: InvalidArgument for a negative length, and for null with a length.
 template <class T>
 Error read_values(const char* name, const T* given, int64_t count, ArrayRef<T>& read) noexcept {
-  if (count < 0 || (count > 0 && given == nullptr)) {
-    return fail(Error::InvalidArgument, name, given == nullptr ? ": null for " : ": ", count,
-                " values");
+  if (count < 0) {
+    return fail(Error::InvalidArgument, name, " has ", count, " values, expected 0 or more");
+  }
+  if (count > 0 && given == nullptr) {
+    return fail(Error::InvalidArgument, name, " is null, expected ", count, " values");
   }
   read = ArrayRef<T>(given, static_cast<size_t>(count));
   return Error::Ok;

@@ -101,8 +101,8 @@ inline ValueKind kind_of(::executorch::runtime::Tag tag) noexcept {
 
 /// Describes an input or output before the first run.
 ///
-/// The program does not record which dimensions of a dynamic shape vary: in the spec each may, up
-/// to its present size. The spec leaves out a row-major dim order, since a spec with a dim order
+/// The program does not record which dimensions of a dynamic shape vary: in the spec each may vary,
+/// up to its present size. The spec leaves out a row-major dim order, since a spec with a dim order
 /// cannot take strides.
 /// Errors: NotSupported for lists of tensors, which exported methods neither take nor return, a
 /// dtype that tenon lacks, and memory off the host.

@@ -10,7 +10,7 @@
 
 #include "tenon/config.h"
 
-#if TENON_ATEN_MODE  // in ATen mode its headers need another build, and at::Tensor
+#if TENON_ATEN_MODE  // in ATen mode ExecuTorch's headers need another build, and at::Tensor
 #error "tenon: interop/executorch.h is for plain mode; build without USE_ATEN_LIB"
 #elif !__has_include(<executorch/runtime/core/error.h>)
 #error "tenon: interop/executorch.h needs ExecuTorch's headers in the include path"

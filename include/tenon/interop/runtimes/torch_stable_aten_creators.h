@@ -123,7 +123,8 @@ inline Error aten_contiguous(AtenIn in, AtenOut& out) {
   const int64_t format = in[1].toInt();
   if (has_format(from, format == kPreserve ? kContiguous : format)) return give(from, out);
   if (format == kPreserve) {
-    return fail(Error::InvalidArgument, "preserve, 1, is not a format that a tensor can have");
+    return fail(Error::InvalidArgument,
+                "the memory format is 1, preserve, which a tensor cannot have");
   }
   Tensor made;
   TENON_TRY(clone_as(from, from.scalar_type(), format, made));

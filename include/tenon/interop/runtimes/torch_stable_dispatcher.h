@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions of torch's stable ABI that register operators, and call them and torch's own.
+// Functions of torch's stable ABI that register operators, and that call them and torch's own.
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_aten.h"

@@ -148,7 +148,7 @@ TEST_CASE("aoti_onednn: a convolution that is none is an error that says why") {
   fails_with([](Job& job) { job.groups = 3; }, "weights of sizes {6, 2, 3, 3} in 3 groups");
   fails_with([](Job& job) { job.groups = 0; }, "0 groups");
   fails_with([](Job& job) { job.input = {2, 5, 5, 5}; }, "an input of sizes {2, 5, 5, 5}");
-  fails_with([](Job& job) { job.stride = {0, 1}; }, "stride 0, expected at least 1");
+  fails_with([](Job& job) { job.stride = {0, 1}; }, "stride has 0, expected at least 1");
   fails_with([](Job& job) { job.padding = {1, 2, 3}; }, "padding has 3 numbers, expected 2");
   fails_with([](Job& job) { job.stride = {int64_t{1} << 40}; }, "expected at most 2147483647");
   fails_with(
@@ -158,7 +158,7 @@ TEST_CASE("aoti_onednn: a convolution that is none is an error that says why") {
         job.output_padding = {2};
         job.dilation = {2};
       },
-      "output_padding 2, expected less than the stride 1 or the dilation 2");
+      "output_padding has 2, expected less than the stride 1 or the dilation 2");
   fails_with([](Job& job) { job.weight = {6, 2, 6, 3}; }, "too large for an input");
   fails_with([](Job& job) { job.weight = {12, 2, 3, 3}; }, "the bias has sizes {6}, expected {12}");
   fails_with([](Job& job) { job.input = {2, 4, 5}; }, "rank 3 and weights of rank 4");
