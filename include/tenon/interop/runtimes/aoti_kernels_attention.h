@@ -11,8 +11,8 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The number of columns that attention's kernels process together. They have 128 bytes, a multiple
-/// of the vector size of each instruction set.
+/// The number of columns that attention's kernels process together. In a row they take 128 bytes, a
+/// multiple of the vector size of each instruction set.
 template <class T>
 inline constexpr int64_t kPanel = static_cast<int64_t>(128 / sizeof(T));
 

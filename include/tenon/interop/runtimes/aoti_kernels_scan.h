@@ -24,7 +24,7 @@ Error on_sum_type(ScalarType type, const F& f) {
   return fail(Error::NotSupported, "a scan of ", type, " elements is not supported");
 }
 
-/// Each element of a row becomes the sum up to it: next(sum up to the element before, element).
+/// Scans each row: sum i is next(sum i - 1, element i), and becomes element i of the result.
 /// `first` is the sum before element 0.
 template <class Sum, class T, class Next>
 void scan_dense(const DenseRows& rows, const T* from, T* to, Sum first, const Next& next) {

@@ -116,9 +116,9 @@ inline Error check_product_sizes(const Tensor& a, const Tensor& b, int64_t m, in
               " have no product of sizes ", Dims{m, n});
 }
 
-/// out = beta self + alpha a b, where self broadcasts, or alpha a b if `self` is null. All may have
-/// any strides and types. They are matrices or batches of matrices, whose sizes were checked
-/// before.
+/// out = beta self + alpha a b, where self broadcasts, or alpha a b if `self` is null. The tensors
+/// are matrices or batches of matrices of any strides and types; the caller has checked their
+/// sizes.
 inline Error plain_product(const Tensor& out, const Tensor* self, const Tensor& a, const Tensor& b,
                            double beta, double alpha) {
   const TensorFields& to = fields(TensorArg(out));

@@ -380,7 +380,8 @@ class ExecutorchMethod {
   Error bind_output(size_t i, Outputs& outputs) {
     const Output& output = outputs_[i];
     Tensor* const target = outputs.target(i);
-    // A branch of the program may have put another tensor, which already has memory, in its place.
+    // A branch of the program may have replaced the output by another tensor that already has
+    // memory.
     const TheirValue& value = method_->get_output(i);
     const bool takes_memory =
         output.is_free && value.isTensor() && value.toTensor().unsafeGetTensorImpl() == output.impl;

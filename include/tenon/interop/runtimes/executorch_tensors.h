@@ -190,7 +190,7 @@ TENON_TEMPLATE_INLINE Error make_executorch(const TensorArg& source,
                 "the tensor is read-only, and ExecuTorch has no read-only tensors; "
                 "clone_tensor_ptr() makes a writable copy");
   }
-  MemoryHold memory;  // before all else: the backend's code may drop the source
+  MemoryHold memory;  // held first, because the backend's code may drop the source
   TENON_TRY(memory.hold(source));
   void* const block =
       allocate_metadata(kNodeSize<ExecutorchExport>, metadata_backend_of(fields(source)));

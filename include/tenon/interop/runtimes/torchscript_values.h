@@ -212,7 +212,7 @@ inline Error check_nesting(size_t depth, size_t parts) noexcept {
   }
   return Error::Ok;
 }
-/// Checks a type once, so that the functions that describe it need not.
+/// Checks a type once, so that the functions that describe it need not check it.
 inline Error check_nesting(const c10::Type& type, size_t& parts, size_t depth = 0) {
   TENON_TRY(check_nesting(depth, ++parts));
   if (type.kind() == c10::TypeKind::ClassType) return Error::Ok;  // may contain itself
