@@ -210,13 +210,13 @@ skip_reasons() {
 
 # other NAME COMPILER FLAGS FOLDERS CMAKE_OPTION...: the tests of these folders, which link to no partner, built otherwise.
 other() {
-  local name=$1 compiler=$2 flags=$3 folders=$4
+  local stage=$1 compiler=$2 flags=$3 folders=$4
   shift 4
   case $compiler in
     g++*) flags="$flags -fpch-preprocess" ;;
     clang*) flags="$flags -Xclang -fno-pch-timestamp" ;;
   esac
-  run "$name" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
+  run "$stage" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
     -DTENON_BUILD_TESTS=ON -DTENON_TESTS="$folders" -DTENON_PARTNERS_DIR= -DTENON_WERROR=ON "$@"
 }
 
