@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// AotiModule: a PyTorch model that AOTInductor compiled, without libtorch.
+// AotiModule: runs a PyTorch model that AOTInductor compiled, without libtorch.
 #pragma once
 
 #include <algorithm>
@@ -14,53 +14,54 @@
 
 TENON_BEGIN_NAMESPACE
 
-/// A model that AOTInductor compiled for the CPU: one method, `forward`. It calls torch's C
-/// functions, which here work on tenon's tensors; the program has no libtorch.
+/// Runs a model that AOTInductor compiled for the CPU. Its one method is `forward`. The model calls
+/// torch's C functions, which tenon implements for its own tensors: the program needs no libtorch.
 ///
-/// Nothing is opened before the first use, which reports errors of the file; a later use tries
-/// again.
-/// Inputs: tensors that the host can read, used in place, read-only ones too, if they have the
-/// strides that the model was compiled for: those of the example at export. Inputs of other strides
-/// are copied or refused, as AotiOptions says. The model's strides are known from the package, from
-/// its source, or from describe_inputs(); otherwise assume_row_major is needed. Names, sizes and
-/// dtypes are checked as far as they are known: examples/aoti/export.py writes them, and the source
-/// has dtypes and fixed sizes. The model itself checks its inputs only with
-/// AOTI_RUNTIME_CHECK_INPUTS=1 in the environment, and reads beyond inputs that are too small.
-/// Dimensions of one name must have one size.
-/// Outputs: computed directly in the tensor that was set, from the second run on, if it has the
-/// exact shape and shares no memory with an input or an earlier output; otherwise copied there. If
-/// none was set, a new tensor in `memory`, which the host must reach (else NotSupported), or
-/// without `memory` in that of the thread's BackendScope. An output that the model passes through
-/// is the input's memory.
-/// Ownership: shares the model. Outputs outlive it.
-/// Errors: those of Module and AotiModel::load(); InvalidState for constants without values;
-/// NotSupported for an input whose strides are not known, or that has other strides and cannot be
-/// copied; what the model reports, with its text, and then also OutOfMemory. The model itself
-/// prints its errors to stderr, too.
-/// Threads: as Module. Several modules of one AotiModel may run on several threads; num_models of
-/// them compute at once. A model compiled for several threads computes on OpenMP's.
-/// Cost: a run makes a handle for each input, and copies inputs of other strides. The model
-/// allocates its intermediate tensors: with an ArenaBackend behind a PoolBackend as `memory`,
-/// without the heap.
+/// The file is opened at the first use, which reports the file's errors; after an error, the next
+/// use tries again.
+/// Inputs: tensors that the host can read; they may be read-only. An input is used in place if it
+/// has the strides for which the model was compiled: those of the example at export. An input with
+/// other strides is copied or refused, as AotiOptions says. The model's strides are known from the
+/// package, from its source, or from describe_inputs(); otherwise assume_row_major is needed.
+/// Names, sizes and dtypes are checked as far as they are known: examples/aoti/export.py writes
+/// them, and the source has dtypes and fixed sizes. The model itself checks its inputs only with
+/// AOTI_RUNTIME_CHECK_INPUTS=1 in the environment; otherwise it reads beyond inputs that are too
+/// small. Dimensions with the same name must have the same size.
+/// Outputs: from the second run on, an output is computed directly in the tensor that was set for
+/// it, if that tensor has the exact shape and shares no memory with an input or an earlier output;
+/// otherwise the output is copied there. If no tensor was set, the output is a new tensor in
+/// `memory`, which the host must reach (else NotSupported), or without `memory` in the memory of
+/// the thread's BackendScope. If the model returns an input, the output shares the input's memory.
+/// Ownership: shares the model. Outputs may outlive the module and the model.
+/// Errors: those of Module and AotiModel::load(); InvalidState (constants without values);
+/// NotSupported (an input whose strides are not known, or that has other strides and cannot be
+/// copied); OutOfMemory; errors that the model reports, with their text. The model itself also
+/// prints its errors to stderr.
+/// Threads: as for Module. Several modules of one AotiModel may run on several threads; num_models
+/// of them compute at once. A model that was compiled for several threads computes on OpenMP's
+/// threads.
+/// Cost: a run makes a handle for each input, and copies inputs with other strides. The model
+/// allocates its intermediate tensors; with an ArenaBackend behind a PoolBackend as `memory`, it
+/// does so without the heap.
 /// Source: torch::inductor::AOTIModelPackageLoader.
 class TENON_EXPORT AotiModule final : public Module {
  public:
-  /// A model at a path, which the first use reads.
-  /// Ownership: borrows `memory`, in which outputs are made.
+  /// Makes a module of the model at a path, which the first use reads.
+  /// Ownership: borrows `memory`, in which the outputs are made.
   explicit AotiModule(std::string path, Backend* memory = nullptr) noexcept
       : Module(memory), memory_(memory), path_(std::move(path)) {}
-  /// Shares a model that is loaded.
+  /// Makes a module that shares a loaded model.
   explicit AotiModule(AotiModel model, Backend* memory = nullptr) noexcept
       : Module(memory), memory_(memory), model_(std::move(model)) {}
 
-  /// The model itself. Loads it if that has not happened yet.
+  /// The model itself. Loads the model if it is not loaded yet.
   /// Errors: those of loading.
   Result<AotiModel> model() noexcept {
     const Error error = load();
     if (error != Error::Ok) return detail::add_context("model", error);
     return model_;
   }
-  /// AotiModel::set_constants(), for all modules that share the model.
+  /// Calls AotiModel::set_constants(), which affects all modules that share the model.
   [[nodiscard]] Error set_constants(detail::ListArg<AotiConstant> values) noexcept {
     return detail::add_context_if("set_constants", detail::call_safely([&] {
                                     TENON_TRY(load());
@@ -91,7 +92,7 @@ class TENON_EXPORT AotiModule final : public Module {
     const AotiModel::State& state = *model_.state_;
     TENON_TRY(state.check_constants());
     ArrayRef<ValueSpec> specs = state.inputs;
-    if (!state.knows_layouts) {  // describe_inputs() may have added them
+    if (!state.knows_layouts) {  // describe_inputs() may have added the strides
       const Result<MethodMeta> meta = method_meta();
       TENON_TRY(meta);
       specs = meta->inputs;
@@ -106,7 +107,7 @@ class TENON_EXPORT AotiModule final : public Module {
       places = places || placements_[i].target != nullptr;
     }
     call.placements = placements_;
-    allocations_.clear();  // else it has addresses of an older run's tensors
+    allocations_.clear();  // the addresses are those of an older run's tensors
     if (places && !knows_allocations_) call.made = &allocations_;
     call.owner = &state.library;
     call.threads = state.threads;
@@ -129,8 +130,8 @@ class TENON_EXPORT AotiModule final : public Module {
   }
 
  private:
-  /// Deletes the handles that a run left, each once: a model may return one handle for several
-  /// outputs, or the handle of an input or a constant.
+  /// Deletes the handles that a run left, each only once: a model may return the same handle for
+  /// several outputs, or the handle of an input or a constant.
   struct Handles {
     const AotiModel::State& state;
     std::vector<AtenTensorHandle>& inputs;
@@ -161,15 +162,15 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     return Error::Ok;
   }
-  /// Checks that dimensions are not too small (with a name: not empty), and that dimensions of one
-  /// name have one size.
+  /// Checks that no dimension is too small (a dimension with a name must not be empty), and that
+  /// dimensions with the same name have the same size.
   static Error check_dimensions(const AotiModel::State& state, ArrayRef<ValueSpec> specs,
                                 Span<const EValue> inputs, size_t i) noexcept {
     const detail::NameList& names = specs[i].tensor.names;
     const ArrayRef<int64_t> sizes = inputs[i].toTensor().sizes();
     for (size_t d = 0; d < sizes.size(); ++d) {
       const bool has_name = d < names.size() && *names[d] != '\0';
-      int64_t least = has_name ? 1 : 0;  // models divide by it
+      int64_t least = has_name ? 1 : 0;  // models divide by such a size
       if (i < state.input_details.size() && d < state.input_details[i].least.size() &&
           state.input_details[i].least[d] >= 0) {
         least = state.input_details[i].least[d];
@@ -198,7 +199,7 @@ class TENON_EXPORT AotiModule final : public Module {
     return Error::Ok;
   }
 
-  /// Reads a tensor of one element as a number of this kind.
+  /// Reads the element of a one-element tensor as a number of this kind.
   static Error read_number(const Tensor& tensor, ValueKind kind, EValue& number) noexcept {
     const detail::TensorFields& from = detail::fields(TensorArg(tensor));
     TENON_TRY(detail::check_has_data(from));
@@ -223,7 +224,7 @@ class TENON_EXPORT AotiModule final : public Module {
       if (outputs_[i] != nullptr) {
         Tensor* made = nullptr;
         TENON_TRY(detail::find_aoti_tensor(outputs_[i], made));
-        tensor = *made;  // shared: another output may have this handle too
+        tensor = *made;  // a second handle: another output may have the same one
       }
       const AotiModel::State& state = *model_.state_;
       const ValueKind kind = state.outputs[i].kind;
@@ -255,8 +256,8 @@ class TENON_EXPORT AotiModule final : public Module {
     }
     return Error::Ok;
   }
-  /// Whether an output that was not set is memory that will be written to again: a set tensor's, or
-  /// the model's own.
+  /// Whether an output that was not set shares memory that a later run may write to: memory of a
+  /// set tensor, or of the model.
   bool is_lent(Outputs& outputs, size_t i, Span<const EValue> inputs) const noexcept {
     const EValue& value = outputs.values()[i];
     if (!value.isTensor()) return false;
@@ -275,10 +276,10 @@ class TENON_EXPORT AotiModule final : public Module {
   Backend* memory_;
   std::string path_;
   AotiModel model_;
-  std::vector<AtenTensorHandle> inputs_;  // of a run; null between runs
+  std::vector<AtenTensorHandle> inputs_;  // handles of a run's inputs; null between runs
   std::vector<AtenTensorHandle> outputs_;
   std::vector<detail::AotiPlacement> placements_;  // one for each output
-  std::vector<const void*> allocations_;           // of the last run that recorded them
+  std::vector<const void*> allocations_;           // addresses in the last run that recorded them
   bool knows_allocations_ = false;
 };
 

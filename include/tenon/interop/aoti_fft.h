@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Fourier transforms for AOTInductor's models, by kissfft's C++ header (Debian: libkissfft-dev,
-// nothing to link): aoti_torch_cpu__fft_r2c and _fft_c2c, to which torch.fft, torch.stft and
-// torch.istft compile, and the operators aten::_fft_c2r, fft_fftfreq and fft_rfftfreq, which models
-// call through interop/aoti_proxy.h.
+// nothing to link). They are the functions aoti_torch_cpu__fft_r2c and _fft_c2c, to which
+// torch.fft, torch.stft and torch.istft compile, and the operators aten::_fft_c2r, fft_fftfreq and
+// fft_rfftfreq, which models call through interop/aoti_proxy.h.
 //
-// Include it in one file of the program, and link that with its functions exported, as
-// interop/aoti_shim.h says. Float and Double of any length, on the calling thread.
+// Include this header in one source file of the program, and export its functions, as
+// interop/aoti_shim.h says. Transforms Float and Double of any length, on the calling thread.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_fft_transform.h"
@@ -25,18 +25,20 @@ inline Error call_fft_c2r(Span<const EValue> inputs, std::vector<EValue>& output
   return Error::Ok;
 }
 
-/// aten::fft_fftfreq, or fft_rfftfreq, whose frequencies are not negative.
+/// aten::fft_fftfreq; with `is_half`, fft_rfftfreq, which has no negative frequencies.
 inline Error call_fftfreq(AtenIn inputs, AtenOut& outputs, bool is_half) {
   const int64_t length = inputs[0].toInt();
   ScalarType type = ScalarType::Float;
   TENON_TRY(read_dtype(inputs[2], type, type));
   TENON_TRY(check_place(inputs[3], inputs[4], inputs[5]));
   if (!isFloatingType(type) || elementSize(type) == 1) {
-    return fail(Error::NotSupported, "frequencies of type ", type, ", expected a floating one");
+    return fail(Error::NotSupported, "the frequencies have type ", type,
+                ", expected a floating-point type");
   }
   if (length < 0) return fail(Error::InvalidArgument, "n is ", length, ", expected 0 or more");
   const int64_t count = is_half ? length / 2 + 1 : length;
-  const int64_t negative = is_half ? count : length - length / 2;  // of the first below 0
+  const int64_t negative =
+      is_half ? count : length - length / 2;  // index of the first negative frequency
   const double step = 1 / (static_cast<double>(length) * inputs[1].toDouble());
   AotiResult result;
   TENON_TRY(result.make(ArrayRef<int64_t>(&count, 1), type, computed_type(type)));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The functions of torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h that compiled models call
-// for operators for which AOTInductor generates no code: indexing, sorting, scans, pooling, random
-// numbers and others, as plain loops on tenon's tensors. Matrix products and convolutions are in
-// interop/aoti_onednn.h, Fourier transforms in interop/aoti_fft.h.
+// The functions of torch/csrc/inductor/aoti_torch/generated/c_shim_cpu.h, as plain loops on tenon's
+// tensors. Compiled models call them for operators for which AOTInductor generates no code:
+// indexing, sorting, scans, pooling, random numbers and others. Matrix products and convolutions
+// are in interop/aoti_onednn.h, Fourier transforms in interop/aoti_fft.h.
 //
-// Include it in one file of the program, beside interop/aoti_shim.h, and link that with its
-// functions exported, as that header says. Kernels run on the calling thread.
+// Include this header in one source file of the program, beside interop/aoti_shim.h, and export the
+// functions when you link it, as that header says. Kernels run on the calling thread.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_kernels_attention.h"
@@ -46,7 +46,7 @@ inline Error provide_aoti_operators() {
   TENON_TRY(provide_operators(kResizeOperators));
   return provide_complex_operators();
 }
-/// Runs before main(), so that a model finds the operators when it is loaded.
+/// Initialised before main(), so that a model finds the operators when it is loaded.
 [[maybe_unused]] const Error kProvidedAotiOperators = provide_aoti_operators();
 
 }  // namespace detail

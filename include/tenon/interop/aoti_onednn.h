@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Matrix products and convolutions for models of AOTInductor, computed by oneDNN, versions 2.6 to 3
-// (Debian: libdnnl-dev): aoti_torch_cpu_addmm_out, mm_out, bmm_out, baddbmm_out and convolution.
+// Matrix products and convolutions for models that AOTInductor compiled, computed by oneDNN 2.6 to
+// 3 (Debian: libdnnl-dev): aoti_torch_cpu_addmm_out, mm_out, bmm_out, baddbmm_out and convolution.
 //
-// Include it in one file of the program, and link that with dnnl and with its functions exported,
-// as interop/aoti_shim.h says. oneDNN computes Float, and BFloat16 and Half if it supports them on
-// the processor; otherwise they are computed as Float. Double, integers and complex numbers are
-// computed by plain loops. oneDNN uses as many OpenMP threads as AotiOptions or the package says,
-// else one.
+// Include this header in one source file of the program, link it with dnnl, and export its
+// functions, as interop/aoti_shim.h says. oneDNN computes Float, and BFloat16 and Half if it
+// supports them on the processor; otherwise BFloat16 and Half are computed as Float. Double,
+// integers and complex numbers are computed by plain loops. oneDNN uses as many OpenMP threads as
+// AotiOptions or the package says; by default, one.
 #pragma once
 
 #include "tenon/interop/runtimes/aoti_onednn_convolution.h"
@@ -36,7 +36,7 @@ TENON_EXPORT AOTITorchError aoti_torch_cpu_baddbmm_out(AtenTensorHandle out, Ate
   return tenon::detail::onednn_multiply("aoti_torch_cpu_baddbmm_out", 3, out, &self, batch1, batch2,
                                         beta, alpha);
 }
-/// Of 1 to 3 spatial dimensions.
+/// A convolution of 1 to 3 spatial dimensions.
 TENON_EXPORT AOTITorchError aoti_torch_cpu_convolution(
     AtenTensorHandle input, AtenTensorHandle weight, AtenTensorHandle* bias, const int64_t* stride,
     int64_t stride_len_, const int64_t* padding, int64_t padding_len_, const int64_t* dilation,
@@ -54,9 +54,9 @@ TENON_EXPORT AOTITorchError aoti_torch_cpu_convolution(
     }
     const size_t rank = job.layout_of(job.input).rank();
     if (rank < 3 || rank > 5 || job.layout_of(job.weight).rank() != rank) {
-      return tenon::detail::fail(Error::NotSupported, "an input of rank ", rank,
-                                 " and weights of rank ", job.layout_of(job.weight).rank(),
-                                 ", expected the same, from 3 to 5");
+      return tenon::detail::fail(Error::NotSupported, "the input has rank ", rank,
+                                 " and the weights have rank ", job.layout_of(job.weight).rank(),
+                                 ", expected equal ranks from 3 to 5");
     }
     TENON_TRY(job.read("stride", stride, stride_len_, 1, job.stride));
     TENON_TRY(job.read("padding", padding, padding_len_, 0, job.padding));

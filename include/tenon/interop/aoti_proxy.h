@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Operators without a C function, for AOTInductor's models: custom operators, and those of PyTorch
-// that torch's C functions lack (median, unique, linalg). The package lists the calls in JSON; they
-// go to the function that register_torch_operator() or a library for torch's stable ABI registered.
-// Needs nlohmann-json.
+// Calls operators without a C function for AOTInductor's models: custom operators, and operators of
+// PyTorch that torch's C functions lack (median, unique, linalg). The package lists the calls in
+// JSON. A call goes to the function that register_torch_operator() or a library for torch's stable
+// ABI registered. Needs nlohmann-json.
 //
-// Include it in one file of the program, which exports its functions as interop/aoti_shim.h says.
-// AotiModel::load() then finds the operators, and names those that are missing.
+// Include this header in one source file of the program, and export its functions, as
+// interop/aoti_shim.h says. Then AotiModel::load() finds the operators, and names the missing ones
+// in its error.
 #pragma once
 
 #include <cmath>
@@ -29,7 +30,7 @@ namespace detail {
 
 using ProxyJson = nlohmann::json;
 
-/// The member of that name, or null.
+/// The member of that name; null if there is none.
 inline const ProxyJson* json_member(const ProxyJson& object, const char* name) noexcept {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
@@ -38,13 +39,13 @@ inline const ProxyJson* json_member(const ProxyJson& object, const char* name) n
 inline Error json_text(const ProxyJson& object, const char* name, std::string& out) {
   const ProxyJson* const found = json_member(object, name);
   if (found == nullptr || !found->is_string()) {
-    return fail(Error::InvalidArgument, "the package's JSON of operators has no text \"", name,
-                "\" where one is expected");
+    return fail(Error::InvalidArgument, "the package's JSON of operators lacks the text \"", name,
+                "\"");
   }
   out = found->get<std::string>();
   return Error::Ok;
 }
-/// torch's number for an enumerator in the schema of exported programs; -1 if there is none.
+/// torch's number for an enumerator of the schema of exported programs; -1 if torch has none.
 /// Source: torch/_export/serde/schema.py.
 inline int64_t exported_enum(std::string_view kind, const ProxyJson& value) noexcept {
   const int64_t n = value.is_number_integer() ? value.get<int64_t>() : -1;
@@ -60,26 +61,26 @@ inline int64_t exported_enum(std::string_view kind, const ProxyJson& value) noex
   return n >= 28 && n < 36 ? kLater[n - 28] : -1;
 }
 
-/// An argument that a call passes.
+/// An argument that the model passes with a call.
 struct ProxyArgument {
-  size_t input = 0;  // the operator's input that it is
+  size_t input = 0;  // index of the operator's input
   bool is_tensor = false;
   bool is_list = false;
-  std::vector<bool> is_there;  // for each element of a list: false if it is None
+  std::vector<bool> is_there;  // of a list: for each element, false if it is None
 };
-/// A result, and what the call passes to receive it.
+/// A result, and the arguments that the model passes to receive it.
 struct ProxyResult {
   enum class Kind { None, Tensor, List, Int } kind = Kind::None;
-  std::vector<ValueSpec> specs;  // of the tensors in the result
+  std::vector<ValueSpec> specs;  // specs of the result's tensors
 };
 
 /// One call of an operator in a model.
 struct ProxyNode {
   std::string name;            // "aten::median.dim"
-  std::vector<EValue> inputs;  // the operator's; None for those that a call passes
+  std::vector<EValue> inputs;  // the operator's inputs; None for those that the model passes
   std::vector<ProxyArgument> arguments;
   std::vector<ProxyResult> results;
-  size_t tensors = 0;  // how many tensors a call passes, including those for results
+  size_t tensors = 0;  // number of tensors that the model passes, also for results
   size_t ints = 0;
 
   Error read(const ProxyJson& node, const StableSchema& schema, std::string_view source) {
@@ -88,7 +89,8 @@ struct ProxyNode {
     const ProxyJson* const given = json_member(node, "inputs");
     const ProxyJson* const outputs = json_member(node, "outputs");
     if (given == nullptr || !given->is_array() || outputs == nullptr || !outputs->is_array()) {
-      return fail(Error::InvalidArgument, "the package's JSON has no lists of its inputs, outputs");
+      return fail(Error::InvalidArgument,
+                  "the package's JSON lacks the lists \"inputs\" and \"outputs\"");
     }
     for (const ProxyJson& each : *given) {
       std::string argument;
@@ -113,7 +115,7 @@ struct ProxyNode {
     }
     if (outputs->size() != schema.outputs.size()) {
       return fail(Error::InvalidArgument, "the model takes ", outputs->size(),
-                  " outputs, the registered schema has ", schema.outputs.size());
+                  " outputs, but the registered schema has ", schema.outputs.size());
     }
     for (size_t i = 0; i < outputs->size(); ++i) {
       TENON_TRY(add_context_if("output", i, "",
@@ -132,8 +134,8 @@ struct ProxyNode {
     arguments.push_back({i, is_tensor, is_list, std::move(is_there)});
     return Error::Ok;
   }
-  /// Tensors and integers are passed with each call, except integers that stand for a float. Other
-  /// values are in the JSON.
+  /// The model passes tensors and integers with each call, except integers for a float argument.
+  /// Other values are in the JSON.
   Error read_input(size_t i, std::string_view type, std::string_view kind, const ProxyJson& value) {
     std::string_view element = type;
     static_cast<void>(take_optional(element));
@@ -177,7 +179,7 @@ struct ProxyNode {
     } else if ((kind == "as_int" || kind == "as_sym_int") && takes_ints) {
       return pass(i, false, false, {true});
     } else if (is_enum_type(element)) {
-      // A default in the schema is an integer, torch's number.
+      // A default in the schema is an integer: torch's number.
       const bool is_own = kind == "as_int" && value.is_number_integer();
       const int64_t number = is_own ? value.get<int64_t>() : exported_enum(kind, value);
       if (number < 0) return fail_kind(kind, type);
@@ -237,7 +239,7 @@ struct ProxyNode {
     results.push_back(std::move(result));
     return Error::Ok;
   }
-  /// Finds the sizes, strides and dtype that the source code assumes for a result.
+  /// Finds the sizes, strides and dtype that the model's source code expects of a result.
   static Error read_spec(const ProxyJson& tensor, std::string_view source,
                          std::vector<ValueSpec>& specs) {
     std::string buffer;
@@ -270,15 +272,16 @@ struct ProxyNode {
   }
 };
 
-/// The calls of operators of one model.
-/// Threads: any; nothing changes after it is read.
+/// The calls of operators in one model.
+/// Threads: any thread may use this; nothing changes after read().
 struct AotiProxy {
   std::vector<ProxyNode> nodes;
 
   static Error fail_json() noexcept {
     return fail(Error::InvalidArgument, "the package's list of operators is not the JSON of nodes");
   }
-  /// Errors: InvalidArgument; NotSupported for values that tenon's operators cannot take.
+  /// Reads the package's JSON.
+  /// Errors: InvalidArgument; NotSupported (values that tenon's operators cannot take).
   Error read(const std::string& json, std::string_view source, std::vector<std::string>& missing) {
     const ProxyJson all = ProxyJson::parse(json, nullptr, false);
     const ProxyJson* const list = json_member(all, "nodes");
@@ -305,8 +308,8 @@ struct AotiProxy {
   Error call(int index, int num_ints, const int64_t* ints, int num_tensors,
              AtenTensorHandle* tensors) const {
     if (index < 0 || static_cast<size_t>(index) >= nodes.size()) {
-      return fail(Error::InvalidArgument, "the model calls operator ", index, ", its package has ",
-                  nodes.size());
+      return fail(Error::InvalidArgument, "the model calls operator ", index,
+                  ", but its package has ", nodes.size());
     }
     const ProxyNode& node = nodes[static_cast<size_t>(index)];
     const Error error = call(node, num_ints, ints, num_tensors, tensors);
@@ -319,7 +322,7 @@ struct AotiProxy {
     if (num_ints < 0 || static_cast<size_t>(num_ints) != node.ints || num_tensors < 0 ||
         static_cast<size_t>(num_tensors) != node.tensors) {
       return fail(Error::InvalidArgument, "the model passes ", num_tensors, " tensors and ",
-                  num_ints, " integers, its package says ", node.tensors, " and ", node.ints);
+                  num_ints, " integers, but its package says ", node.tensors, " and ", node.ints);
     }
     std::vector<EValue> inputs = node.inputs;
     for (const ProxyArgument& argument : node.arguments) {
@@ -347,13 +350,14 @@ struct AotiProxy {
     TENON_TRY(call_stable(operation, inputs, outputs));
     return give(node, outputs, ints, tensors);
   }
-  /// Checks all results, then stores them.
+  /// Checks all results, and then stores them.
   static Error give(const ProxyNode& node, const std::vector<EValue>& outputs, const int64_t* ints,
                     AtenTensorHandle* tensors) {
     if (outputs.size() != node.results.size()) {
-      return fail(Error::InvalidState, "its registered schema is not that of the model's load");
+      return fail(Error::InvalidState,
+                  "its registered schema has changed since the model was loaded");
     }
-    std::vector<std::pair<Tensor*, Tensor>> given;  // handles' tensors, and their new values
+    std::vector<std::pair<Tensor*, Tensor>> given;  // the tensors of handles, and their new values
     for (size_t i = 0; i < outputs.size(); ++i) {
       const ProxyResult& result = node.results[i];
       const EValue& output = outputs[i];
@@ -361,7 +365,7 @@ struct AotiProxy {
         const int64_t expected = *ints++;
         if (output.isInt() && output.toInt() == expected) continue;
         return fail(Error::InvalidArgument, "output ", i, " is ", output,
-                    ", the model was compiled for ", expected);
+                    ", but the model was compiled for ", expected);
       }
       const bool is_list = result.kind == ProxyResult::Kind::List;
       const ArrayRef<Tensor> list = is_list && output.isTensorList() ? output.toTensorList()
@@ -370,7 +374,7 @@ struct AotiProxy {
       if (result.kind == ProxyResult::Kind::None) continue;
       if (list.size() != result.specs.size()) {
         return fail(Error::InvalidArgument, "output ", i, " is ", output,
-                    ", the model was compiled for ", result.specs.size(), " tensors");
+                    ", but the model was compiled for ", result.specs.size(), " tensors");
       }
       for (size_t k = 0; k < list.size(); ++k) {
         Tensor* to = nullptr;
@@ -383,7 +387,8 @@ struct AotiProxy {
     for (auto& [to, tensor] : given) *to = std::move(tensor);
     return Error::Ok;
   }
-  /// Compiled code reads results by the layout that was expected, without a check.
+  /// Makes `handed`, a tensor with the layout of `spec`: compiled code reads results by that
+  /// layout, without a check.
   static Error fit(const ValueSpec& spec, const Tensor& tensor, Tensor& handed) noexcept {
     const TensorArg arg(tensor);
     TENON_TRY(check_defined(arg, "the tensor"));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // torch's C functions on tenon's tensors, for code that AOTInductor generated for the CPU: the
-// functions of torch/csrc/inductor/aoti_torch/c/shim.h that need no kernel. The program defines
-// kernels itself, or includes interop/aoti_kernels.h, aoti_onednn.h and others.
+// functions of torch/csrc/inductor/aoti_torch/c/shim.h that need no kernel. For kernels, the
+// program includes interop/aoti_kernels.h, aoti_onednn.h and others, or defines them itself.
 //
-// Include it in one file of the program, and link that with the functions exported: -rdynamic, or
-// CMake's tenon::aoti. Where torch's own header is included too, it comes first.
+// Include this header in one source file of the program, and export the functions when you link it:
+// -rdynamic, or CMake's tenon::aoti. If that file also includes torch's own header, torch's comes
+// first.
 //
-// Handles may be null or undefined: that is an error. Pointers to results must not be null, as in
-// torch.
+// For a null or undefined handle the functions return an error. As in torch, pointers to results
+// must not be null.
 #pragma once
 
 #include <cstdio>
@@ -20,8 +21,7 @@ namespace detail {
 #pragma GCC visibility push(default)
 extern "C" {
 
-// clang-format off
-// Numbers of c10's enumerations.
+// clang-format off The numbers of c10's enumerators.
 int32_t aoti_torch_device_type_cpu() { return 0; }
 int32_t aoti_torch_device_type_cuda() { return 1; }
 int32_t aoti_torch_device_type_xpu() { return 12; }
@@ -65,20 +65,20 @@ int32_t aoti_torch_memory_format_channels_last_3d() { return 3; }
 // clang-format on
 
 size_t aoti_torch_dtype_element_size(int32_t dtype) {
-  if (dtype == 44 || dtype == 45) return 1;  // which tenon lacks
+  if (dtype == 44 || dtype == 45) return 1;  // dtypes that tenon lacks
   const ScalarType type = type_of_torch_number(dtype);
   return type != ScalarType::Undefined ? elementSize(type) : 0;
 }
-/// 2.15, the newest version that these functions follow.
+/// The newest version of torch that these functions follow: 2.15.
 uint64_t aoti_torch_abi_version() { return uint64_t{2} << 56 | uint64_t{15} << 48; }
 
-// tenon records no gradients.
+// tenon does not record gradients.
 bool aoti_torch_grad_mode_is_enabled() { return false; }
 void aoti_torch_grad_mode_set_enabled(bool) {}
 
 // --- One element --------------------------------------------------------------------------------
 
-// name: torch's; Value: the type in the signature; T: tenon's type.
+// name: torch's name of the type; Value: the type in the signature; T: tenon's type.
 #define TENON_AOTI_ITEM(name, Value, T)                                        \
   AOTITorchError aoti_torch_item_##name(AtenTensorHandle tensor, Value* ret) { \
     return aoti_item<T>("aoti_torch_item_" #name, tensor, ret);                \
@@ -145,7 +145,7 @@ AOTITorchError aoti_torch_get_stride(AtenTensorHandle tensor, int64_t d, int64_t
 AOTITorchError aoti_torch_get_dtype(AtenTensorHandle tensor, int32_t* ret) {
   return aoti_get(__func__, tensor, ret, [](auto&, auto& t) { return t.type; });
 }
-// All host-accessible memory is reported as CPU; torch's index is then -1.
+// Reports all memory that the host can access as CPU, whose index in torch is -1.
 AOTITorchError aoti_torch_get_device_type(AtenTensorHandle tensor, int32_t* ret) {
   return aoti_get(__func__, tensor, ret, [](auto&, auto& t) {
     return t.is_host_accessible() ? 0 : aoti_torch_device_type_privateuse1();
@@ -219,7 +219,7 @@ AOTITorchError aoti_torch_empty_strided(int64_t ndim, const int64_t* sizes, cons
     return make_aoti_handle(std::move(made), *ret);
   });
 }
-/// Pinned memory is useful only to other devices.
+/// The memory is not pinned: only other devices need pinned memory.
 AOTITorchError aoti_torch_empty_strided_pinned(int64_t ndim, const int64_t* sizes,
                                                const int64_t* strides, int32_t dtype,
                                                int32_t device_type, int32_t device_index,
@@ -235,7 +235,7 @@ AOTITorchError aoti_torch_create_tensor_from_blob_v2(void* data, int64_t ndim, c
   return aoti_answer(__func__, [&] {
     if (layout != aoti_torch_layout_strided()) {
       return fail(Error::NotSupported, "a weight has torch's layout ", layout,
-                  "; tenon has strided ones, 0. Export the model without mkldnn");
+                  ", expected 0, strided; export the model without mkldnn");
     }
     AotiShape shape;
     TENON_TRY(shape.read(ndim, sizes, strides, dtype, device_type));
@@ -254,7 +254,7 @@ AOTITorchError aoti_torch_create_tensor_from_blob(void* data, int64_t ndim, cons
   return aoti_torch_create_tensor_from_blob_v2(data, ndim, sizes, strides, storage_offset, dtype,
                                                device_type, device_index, ret, 0, nullptr, 0);
 }
-/// `storage_offset` counts from the tensor's first element.
+/// `storage_offset`: counted from the tensor's first element.
 AOTITorchError aoti_torch__reinterpret_tensor(AtenTensorHandle self, int64_t ndim,
                                               const int64_t* sizes, const int64_t* strides,
                                               int64_t storage_offset, AtenTensorHandle* ret) {
@@ -302,7 +302,7 @@ AOTITorchError aoti_torch_clone(AtenTensorHandle self, AtenTensorHandle* ret) {
     return make_aoti_handle(**clone, *ret);
   });
 }
-/// Copies gaps and repeated elements too.
+/// Copies the memory from the first to the last element, gaps included.
 AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTensorHandle* ret) {
   return aoti_on(__func__, self, [&](Tensor& t) {
     TENON_TRY(check_defined(t, "the tensor"));
@@ -321,9 +321,9 @@ AOTITorchError aoti_torch_clone_preserve_strides(AtenTensorHandle self, AtenTens
 
 // --- Checks -------------------------------------------------------------------------------------
 
-/// The only function that throws, as libtorch's does: the calling code must not go on, and the
-/// model's exported functions catch the exception. In a parallel loop of OpenMP it ends the
-/// program.
+/// The only function that throws, like libtorch's: the calling code must not continue, and the
+/// model's exported functions catch the exception. In a parallel loop of OpenMP the exception ends
+/// the program.
 void aoti_torch_check(bool cond, const char* func, const char* file, uint32_t line,
                       const char* msg) {
   const auto text = [](const char* given) noexcept { return given == nullptr ? "?" : given; };

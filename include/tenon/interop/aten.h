@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// to_aten, from_aten: tensors to and from libtorch's at::Tensor, over the same memory.
+// to_aten, from_aten: convert between tensors and libtorch's at::Tensors, which share the memory.
 #pragma once
 
 #include "tenon/config.h"
@@ -20,7 +20,7 @@ namespace detail {
 
 #if TENON_ATEN_MODE
 
-// In ATen mode tensors are at::Tensors, and pass unchanged.
+// In ATen mode tensors are at::Tensors, and are returned unchanged.
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   TENON_TRY(check_defined(source, "the source tensor"));
   tensor = source.tensor();
@@ -38,27 +38,28 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism,
 
 #else
 
-/// The hold of a storage over a tensor's memory.
+/// What a storage over a tensor's memory owns: a hold of that memory.
 struct LentMemory {
   MemoryHold hold;
   bool readonly;
 };
-/// Releases LentMemory. One function for all shared libraries, since it identifies such storages.
+/// Releases LentMemory. All shared libraries share one function, since its address identifies such
+/// storages.
 TENON_EXPORT inline c10::DeleterFnPtr& release_lent() noexcept {
   static c10::DeleterFnPtr function = [](void* lent) { delete static_cast<LentMemory*>(lent); };
   return function;
 }
 
-/// Whether a storage is over a read-only tensor's memory.
+/// Whether a storage is over the memory of a read-only tensor.
 inline bool is_lent_readonly(const c10::Storage& storage) {
   const c10::DataPtr& data = storage.data_ptr();
   return data.get_deleter() == release_lent() &&
          static_cast<const LentMemory*>(data.get_context())->readonly;
 }
 
-/// Makes an at::Tensor of the memory, like at::from_blob, but with any device's dispatch key and
-/// without a call of the device. Accepts read-only tensors, for models, which only read their
-/// inputs; from_aten() of its storage is read-only again.
+/// Makes an at::Tensor over the memory, like at::from_blob, but for any device and without calling
+/// it. Accepts read-only tensors, for models, which only read their inputs; from_aten() makes
+/// read-only tensors of such a storage.
 inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   Blob blob;
   TENON_TRY(describe_blob(source, blob));
@@ -68,15 +69,16 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   TENON_TRY(compute_offset_range(blob.sizes, blob.strides, offsets));
   if (offsets.min < 0) {
     return fail(Error::NotSupported, "strides ", blob.strides, " of sizes ", blob.sizes,
-                " are negative, which ATen's cannot be; contiguous() makes a copy");
+                " are negative, but ATen's strides cannot be; contiguous() makes a copy");
   }
-  // Negative strides are left only in dimensions of size 1 and in shapes without elements.
+  // Only dimensions of size 1 and shapes without elements can still have negative strides here.
   for (int64_t& stride : blob.strides) stride = magnitude(stride);
   const bool placeholder = blob.data == nullptr && offsets.max >= 0;
   if (placeholder && blob.device.type() != DeviceType::Meta) {
     return fail(Error::InvalidState, "the tensor is a placeholder without data");
   }
-  // Numbers of dtypes are equal, but an older libtorch has fewer, and another number for Undefined.
+  // Dtypes have the same numbers in libtorch, but an older libtorch has fewer dtypes, and another
+  // number for Undefined.
   const auto type = static_cast<c10::ScalarType>(blob.dtype);
   if (type >= c10::ScalarType::Undefined) {
     return fail(Error::NotSupported, "this libtorch has no dtype ", blob.dtype);
@@ -91,7 +93,8 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
       auto* const lent = new LentMemory{std::move(hold), blob.readonly};
       data = c10::DataPtr(blob.data, lent, release_lent(), device);
     }
-    // Exactly the bytes that the strides reach, for ATen's bounds checks; not resizable.
+    // The storage has exactly the bytes that the strides reach, for ATen's bounds checks, and
+    // cannot be resized.
     c10::Storage storage(c10::Storage::use_byte_size_t(), nbytes, std::move(data),
                          /*allocator=*/nullptr, /*resizable=*/false);
     const c10::DispatchKeySet keys(c10::computeDispatchKey(type, c10::kStrided, device));
@@ -104,8 +107,8 @@ inline Error make_aten(const TensorArg& source, at::Tensor& tensor) noexcept {
   });
 }
 
-/// Element 0, for writing: a copy-on-write storage is first given its own memory. libtorch 1.13
-/// does not have such storages.
+/// The address of element 0, for writing: a copy-on-write storage first gets its own memory.
+/// (libtorch 1.13 has no such storages.)
 template <class T>
 auto writable_data(const T& tensor, int) -> decltype(tensor.mutable_data_ptr()) {
   return tensor.mutable_data_ptr();
@@ -115,7 +118,7 @@ void* writable_data(const T& tensor, long) {
   return tensor.data_ptr();
 }
 
-/// Refuses at::Tensors that require grad, are lazily conjugated or negated, or are not strided.
+/// Fails for at::Tensors that require grad, are lazily conjugated or negated, or are not strided.
 inline Error check_from_aten(const at::Tensor& source) {
   struct Refusal {
     bool applies;
@@ -123,13 +126,13 @@ inline Error check_from_aten(const at::Tensor& source) {
   };
   const Refusal refusals[] = {
       {source.is_nested() || source.layout() != c10::kStrided,
-       "is sparse, nested or of another layout that is not strided; to_dense() or "
-       "to_padded_tensor() makes a copy that is"},
+       "is not strided, but sparse, nested or of another layout; to_dense() or "
+       "to_padded_tensor() makes a strided copy"},
       {source.requires_grad(),
-       "requires grad, and writes through tenon would pass autograd by; from_aten(t.detach()) "
+       "requires grad, and writes by tenon would bypass autograd; from_aten(t.detach()) "
        "shares the memory"},
-      {source.is_conj(), "is to be conjugated when it is read; resolve_conj() does so now"},
-      {source.is_neg(), "is to be negated when it is read; resolve_neg() does so now"},
+      {source.is_conj(), "is lazily conjugated; resolve_conj() conjugates it now"},
+      {source.is_neg(), "is lazily negated; resolve_neg() negates it now"},
       {!source.has_storage(), "has no storage: its memory is opaque"},
   };
   for (const auto& [applies, what] : refusals) {
@@ -138,7 +141,8 @@ inline Error check_from_aten(const at::Tensor& source) {
   return Error::Ok;
 }
 
-/// Checks that the storage has the elements which the strides reach: it may have been resized.
+/// Checks that the storage has all elements that the strides reach: the storage may have been
+/// resized.
 inline Error check_storage(const at::Tensor& source, const void* data) {
   OffsetRange offsets;
   TENON_TRY(compute_offset_range(source.sizes(), source.strides(), offsets));
@@ -175,7 +179,8 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
       data = writable_data(source, 0);
       TENON_TRY(check_storage(source, data));
     }
-    // The storage, not the at::Tensor, which may be given another storage while this one is in use.
+    // Keeps the storage, not the at::Tensor, which may get another storage while this one is in
+    // use.
     Deleter release(data, [kept = c10::Storage(source.storage())](void*) noexcept {});
     const DataPtr pointer(data, is_lent_readonly(source.storage()));
     CreateOptions opts(type, dynamism);
@@ -184,7 +189,7 @@ inline Error make_from_aten(const at::Tensor& source, TensorShapeDynamism dynami
     TENON_TRY(borrow_checked(pointer, Dims(source.sizes()), {}, Dims(source.strides()), opts,
                              &release, new_tensor));
     TENON_TRY(make_first_handle(new_tensor, tensor));
-    // As Tensor.numpy() does: resize_() would free the memory.
+    // Forbids resizing, as Tensor.numpy() does: resize_() would free the memory.
     c10::StorageImpl* const storage = source.storage().unsafeGetStorageImpl();
     if (data != nullptr && storage->resizable()) storage->set_resizable(false);
     return Error::Ok;
@@ -216,19 +221,19 @@ template <class Out>
 struct FromAten {
   const char* function;
 
-  /// An at::Tensor's memory as a tensor of equal sizes, strides, dtype and device; a Meta tensor
-  /// gives a Meta tensor. In ATen mode the result is the at::Tensor itself, unchanged and
-  /// unchecked.
+  /// Makes a tensor over an at::Tensor's memory, with the same sizes, strides, dtype and device; of
+  /// a Meta tensor, makes a Meta tensor. In ATen mode the result is the at::Tensor itself,
+  /// unchanged and unchecked.
   ///
-  /// Ownership: shares the storage and keeps it alive. ATen can then no longer resize the storage:
+  /// Ownership: shares the storage and keeps it alive. From then on ATen cannot resize the storage:
   /// resize_() beyond it, and out= arguments that are too small, become errors in ATen, as after
-  /// Tensor.numpy(). Both sides see writes; autograd's version counter does not see those made
-  /// here. A copy-on-write storage is copied first.
+  /// Tensor.numpy(). Both sides see each other's writes; autograd's version counter does not count
+  /// writes by tenon. A copy-on-write storage is copied first.
   /// Errors: InvalidState (undefined; a storage that lacks elements); NotSupported (requires grad;
   /// lazily conjugated or negated; not strided, or opaque; a dtype or device that tenon lacks);
   /// InvalidArgument (more than kMaxDims dimensions); OutOfMemory. Exceptions of libtorch become
   /// one of these.
-  /// Threads: like std::shared_ptr. Nothing is synchronised with a device's streams.
+  /// Threads: like std::shared_ptr. Does not synchronise with a device's streams.
   /// Source: at::toDLPack, which also takes tensors that require grad.
   Out operator()(const at::Tensor& tensor,
                  TensorShapeDynamism dynamism = TensorShapeDynamism::DYNAMIC_BOUND) const {
@@ -240,14 +245,14 @@ struct FromAten {
 
 }  // namespace detail
 
-/// The tensor's memory as an at::Tensor of equal sizes, strides, dtype and device. In ATen mode the
-/// result is the tensor itself, unchanged and unchecked.
+/// Makes an at::Tensor over the tensor's memory, with the same sizes, strides, dtype and device. In
+/// ATen mode the result is the tensor itself, unchanged and unchecked.
 ///
-/// Ownership: shares the memory, not the shape, as a Blob does: the at::Tensor's storage keeps it
-/// alive after the tensor is gone, and while that storage lives the tensor cannot grow (InUse).
-/// ATen cannot resize the storage. Memory of a tensor over a raw TensorImpl* is borrowed: the
-/// caller keeps it alive. Both sides see writes.
-/// Devices: to_c10(); a Meta tensor stays one. Nothing is synchronised.
+/// Ownership: shares the memory, not the shape, as a Blob does: the at::Tensor's storage keeps the
+/// memory alive after the tensor is gone, and while that storage lives, the tensor cannot grow
+/// (InUse). ATen cannot resize the storage. The memory of a tensor over a raw TensorImpl* is
+/// borrowed: the caller keeps it alive. Both sides see each other's writes. Devices: converted as
+/// by to_c10(); a Meta tensor stays a Meta tensor. Does not synchronise with a device's streams.
 /// Errors: InvalidState (undefined; a placeholder); NotSupported (read-only; negative strides; a
 /// dtype or device for which this libtorch has no strided tensors); OutOfMemory. Exceptions of
 /// libtorch are converted to one of these.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// ExecuTorch's runtime together with tenon, in plain mode: its programs as modules, and conversions
-// between its tensors and EValues and tenon's over the same memory. Code that was written for
-// ExecuTorch's tensor extension, and does not use its runtime, needs compat/executorch.h instead.
+// ExecuTorch's runtime together with tenon, in plain mode: ExecuTorchModule runs ExecuTorch's
+// programs, and functions convert between ExecuTorch's tensors and EValues and tenon's, which share
+// the memory. Code that was written for ExecuTorch's tensor extension, and does not use the
+// runtime, needs compat/executorch.h instead.
 #pragma once
 
 #include <string>
@@ -24,27 +25,26 @@ TENON_BEGIN_NAMESPACE
 
 /// Options of an ExecuTorchModule.
 struct ExecuTorchOptions {
-  /// Files of weights, .ptd, exported with the program.
+  /// Paths of files with weights (.ptd), which were exported with the program.
   std::vector<std::string> data_files = {};
-  /// If set, maps all files, with this option, instead of copying them to memory. If a file is
-  /// truncated while it is mapped, reading it ends the program by SIGBUS; no check can prevent
-  /// that.
+  /// If set, files are mapped with this option instead of copied to memory. If a file is truncated
+  /// while it is mapped, reading it ends the program with SIGBUS; no check can prevent that.
   std::optional<::executorch::extension::MmapDataLoader::MlockConfig> map = {};
-  /// Options of backends. The module copies the map and the options that it refers to.
+  /// Options of backends. The module copies the map and the options to which the map refers.
   ::executorch::runtime::LoadBackendOptionsMap backend_options = {};
-  /// Traces each step, if the runtime was built with event tracing. Borrowed: it outlives the
-  /// module.
+  /// Traces each step, if the runtime was built with event tracing. Borrowed: the tracer must
+  /// outlive the module.
   ::executorch::runtime::EventTracer* event_tracer = nullptr;
-  /// All methods share two blocks of memory: those that programs plan as memory 1, activations, and
-  /// 2, shared state (share_mutable_buffers at export). Load all methods before the first run:
-  /// loading one may initialise the state. State that was not exported as shared is overwritten by
-  /// other methods.
+  /// Whether all methods share two blocks of memory, which programs plan as memory 1 (activations)
+  /// and memory 2 (shared state, share_mutable_buffers at export). Load all methods before the
+  /// first run: loading a method may initialise the state. Other methods overwrite state that was
+  /// not exported as shared.
   bool share_arenas = false;
 };
 
 namespace detail {
 
-/// A file that is copied to memory or mapped, and the weights in it, if it is a .ptd.
+/// A file that is copied to memory or mapped, and the weights in it if it is a .ptd.
 struct ExecutorchFile {
   Error open(const char* path, const ExecuTorchOptions& options,
              ::executorch::runtime::DataLoader*& loader) {
@@ -67,7 +67,7 @@ struct ExecutorchFile {
     return Error::Ok;
   }
 
-  /// Ok, or the runtime's error with a text.
+  /// Ok, or the runtime's error with a message.
   static Error check_loaded(::executorch::runtime::Error error, const ExecuTorchOptions& options,
                             const char* text) {
     const bool is_locked =
@@ -85,51 +85,55 @@ struct ExecutorchFile {
 
 }  // namespace detail
 
-/// The methods of an ExecuTorch program, a .pte. The program has to link the kernels and delegates
-/// that the model uses.
+/// The methods of an ExecuTorch program, a .pte. The C++ program has to link the kernels and
+/// delegates that the model uses.
 ///
-/// Nothing is opened before the first use, which reports errors of the file; the next use tries
-/// again. A method is loaded at its first use, or by load_method().
+/// The file is opened at the first use, which reports the file's errors; after an error, the next
+/// use tries again. A method is loaded at its first use, or by load_method().
 ///
-/// Inputs: a tensor must be dense in the dim order of export, which method_meta() reports if it is
-/// not row-major, and within max_sizes if its shape is dynamic. Inputs of other kinds must have the
-/// value that they had at export. A tensor is read in place, or copied if the program plans memory
-/// for it (alloc_graph_input, on by default at export). It may be read-only: a program writes only
-/// to inputs that it was exported to change. Give these writable memory; ExecuTorch does not report
-/// which they are.
-/// Outputs: if no memory is planned for an output (alloc_graph_output=False at export), it is
-/// written directly into the tensor that was set, if that has room for the largest shape, is dense
-/// in the same dim order and shares no memory with an input or an earlier set output; if none was
-/// set, into a tensor that the module makes, as FunctionModule does. All other outputs, also
-/// constants and outputs that are inputs, are copied. A list of tensors, which no export makes, is
-/// None, and get_output() gives an error; a run of a method that takes one is NotSupported.
+/// Inputs: a tensor must be dense in the dim order that it had at export, which method_meta()
+/// reports if it is not row-major; a dynamic shape must be within max_sizes. Inputs of other kinds
+/// must have the value that they had at export. A tensor is read in place, or copied if the program
+/// plans memory for it (alloc_graph_input, on by default at export). A tensor may be read-only,
+/// unless the program was exported to change that input: pass such inputs in writable memory.
+/// ExecuTorch does not report which inputs a program changes.
+/// Outputs: an output for which no memory is planned (alloc_graph_output=False at export) is
+/// written directly into the tensor that was set for it. That tensor must have room for the largest
+/// shape, be dense in the same dim order and share no memory with an input or an earlier set
+/// output. If none was set, the output is written directly into a tensor that the module makes, as
+/// FunctionModule does. All other outputs are copied, also constants and outputs that are inputs.
+/// An output that is a list of tensors, which no export makes, is None, and get_output() returns an
+/// error; a method with such an input fails with NotSupported.
 /// Ownership: files are copied to memory, or mapped, and stay open for delegates. A program in
-/// memory is used in place, and kept by its tensor: bytes in flash, an adopted std::vector. With
-/// `memory`, which must be host memory, everything is allocated there except what ExecuTorch,
-/// kernels and delegates take from the heap, and long names and shapes, as with FunctionModule;
-/// `memory` outlives the module and the outputs. Outputs outlive the module.
+/// memory is used in place, and the module keeps its tensor; the bytes may be in flash, or in a
+/// std::vector that the tensor adopted. If `memory` is given, which must be host memory, everything
+/// is allocated there, except what ExecuTorch, kernels and delegates take from the heap, and long
+/// names and shapes, as with FunctionModule. `memory` must outlive the module and the outputs.
+/// Outputs may outlive the module.
 /// Errors: those of Module; NotFound and AccessFailed, with the path; InvalidArgument (no program,
 /// or a broken one; a tensor in another dim order); NotSupported (operators or delegates that are
 /// not linked; memory off the host); OutOfMemory; InvalidState (a method in arenas that another
-/// method is using); errors of kernels. A text "ExecuTorch says …" is the runtime's; it logs more
-/// to stderr, unless the program's platform layer differs. After an exception of a kernel or a
-/// tracer, the next run loads the method again; state that the method kept is then undefined. A
-/// tracer that throws in end_profiling() ends the program: the runtime calls it in destructors. So
-/// may a .ptd that is damaged after its header: the runtime does not check it.
-/// Cost: a run itself allocates only outputs in place of those that are still shared, the first
-/// copy of an output that shares memory, and shapes of more dimensions than TENON_INLINE_DIMS.
-/// Threads: as Module; several modules may run at once.
+/// method is using); errors of kernels. A text after "ExecuTorch says" is from the runtime, which
+/// logs more to stderr by default. After an exception of a kernel or a tracer, the next run loads
+/// the method again, and state that the method kept is undefined. A tracer that throws in
+/// end_profiling() ends the program: the runtime calls end_profiling() in destructors. A .ptd that
+/// is damaged after its header may end the program too: the runtime does not check it.
+/// Cost: the module itself allocates in a run only: new outputs in the place of those that the
+/// caller still shares; the first copy of an output that shares memory; shapes of more dimensions
+/// than TENON_INLINE_DIMS.
+/// Threads: as for Module; several modules may run at once.
 /// Source: executorch::extension::Module, whose outputs the next run overwrites.
 class TENON_EXPORT ExecuTorchModule final : public Module {
  public:
-  /// A program at a path, which the first use reads.
-  /// Ownership: borrows `memory`, in which outputs are made.
+  /// Makes a module of the program at a path, which the first use reads.
+  /// Ownership: borrows `memory`, in which the outputs are made.
   explicit ExecuTorchModule(std::string path) : ExecuTorchModule(std::move(path), host_backend()) {}
   ExecuTorchModule(std::string path, Backend& memory)
       : ExecuTorchModule(std::move(path), ExecuTorchOptions(), memory) {}
   ExecuTorchModule(std::string path, ExecuTorchOptions options, Backend& memory = host_backend())
       : ExecuTorchModule(memory, std::move(path), Tensor(), false, std::move(options)) {}
-  /// A program in memory: a contiguous tensor of its bytes, at a multiple of 16.
+  /// Makes a module of a program in memory: a contiguous tensor of its bytes, at a multiple of 16
+  /// bytes.
   explicit ExecuTorchModule(const TensorArg& program) : ExecuTorchModule(program, host_backend()) {}
   ExecuTorchModule(const TensorArg& program, Backend& memory)
       : ExecuTorchModule(program, ExecuTorchOptions(), memory) {}
@@ -172,7 +176,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     return Error::Ok;
   }
   Error explain_none(size_t method, size_t output) const noexcept override {
-    // Null while unload() frees it: the backend's code may call the module then.
+    // Null while unload() frees the method: a backend's code may call the module then.
     return methods_[method] ? methods_[method]->explain_none(output) : Error::Ok;
   }
 
@@ -192,7 +196,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     for (size_t i = 0; i < map.size(); ++i) {
       const auto entry = map.entry_at(i);
       auto& kept = backend_options_.emplace_back(entry.options.begin(), entry.options.end());
-      // A backend that has an entry already gives no error.
+      // If the backend already has an entry, this is not an error.
       static_cast<void>(map.set_options(entry.backend_id, {kept.data(), kept.size()}));
     }
   }
@@ -200,7 +204,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
   Error open() {
     if (!memory_.device().is_cpu() || memory_.is_opaque()) {
       return add_path(detail::fail(Error::NotSupported, "backend ", memory_.name(),
-                                   " has no memory that the host reads on cpu"));
+                                   " is opaque or not on cpu, expected host memory"));
     }
     ::executorch::runtime::runtime_init();
     TENON_TRY(add_path(open_program()));
@@ -213,7 +217,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     ::executorch::runtime::DataLoader* loader = nullptr;
     TENON_TRY(files_.resize(1 + options_.data_files.size()));
     TENON_TRY(is_in_memory_ ? open_bytes(loader) : files_[0].open(path_.c_str(), options_, loader));
-    // Everything to which the file refers is checked, if the runtime was built with that.
+    // Checks all references within the file, if the runtime was built with that check.
     const auto load_with = [&](Program::Verification verification) {
       auto program = Program::load(loader, verification);
       if (program.ok()) program_.emplace(std::move(*program));
@@ -224,7 +228,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
       error = load_with(Program::Verification::Minimal);
     }
     TENON_TRY(detail::ExecutorchFile::check_loaded(error, options_,
-                                                   "it is no program that can be loaded"));
+                                                   "it is not a program that can be loaded"));
     const size_t count = program_->num_methods();
     for (size_t i = 0; i < count; ++i) {
       TENON_TRY(detail::check_executorch(program_->get_method_name(i).error(), "method ", i,
@@ -248,7 +252,7 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     return Error::Ok;
   }
   Error open_bytes(::executorch::runtime::DataLoader*& loader) {
-    constexpr size_t kAlignment = 16;  // of constants in a program
+    constexpr size_t kAlignment = 16;  // the alignment of a program's constants
     TENON_TRY(detail::check_defined(bytes_, "the program"));
     const detail::TensorFields& bytes = detail::fields(TensorArg(bytes_));
     TENON_TRY(detail::check_has_data(bytes));
@@ -272,10 +276,10 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
             data_ ? &*data_ : nullptr,
             {arenas_.data(), arenas_.size()}};
   }
-  /// Makes the methods' shared memory: the largest amount that any method plans.
+  /// Makes the methods' shared memory, as large as the largest that any method plans.
   Error make_arenas() {
     if (!options_.share_arenas || arenas_.size() != 0) return Error::Ok;
-    constexpr size_t kShared = 2;  // the meaning of further memories is defined by the export
+    constexpr size_t kShared = 2;  // only the export knows what further memories are for
     int64_t nbytes[kShared] = {-1, -1};
     for (size_t method = 0; method < methods_.size(); ++method) {
       const auto meta = program_->method_meta(name_of(method));
@@ -295,12 +299,13 @@ class TENON_EXPORT ExecuTorchModule final : public Module {
     arenas_ = std::move(made);
     return Error::Ok;
   }
-  /// Calls f(). Kernels, backends and a tracer may use the module meanwhile, but no shared arena.
+  /// Calls f(). Meanwhile kernels, backends and a tracer may use the module, but not the shared
+  /// arenas.
   template <class F>
   Error use_arenas(const F& f) {
     if (!options_.share_arenas) return f();
     if (are_arenas_used_) {
-      return detail::fail(Error::InvalidState, "another method is running, in the shared arenas");
+      return detail::fail(Error::InvalidState, "another method is running in the shared arenas");
     }
     are_arenas_used_ = true;
     const Error error = detail::call_safely(f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// OnnxModule: a .onnx model on ONNX Runtime, by its C API.
+// OnnxModule: runs a .onnx model on ONNX Runtime, by its C API.
 #pragma once
 
 #include <initializer_list>
@@ -14,20 +14,20 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// The session's functions that describe its inputs, its outputs, or its inputs with defaults.
+/// The functions of a session that describe its inputs, its outputs, or its inputs with defaults.
 struct OnnxPortFunctions {
   decltype(OrtApi::SessionGetInputCount) count;
   decltype(OrtApi::SessionGetInputName) name;
   decltype(OrtApi::SessionGetInputTypeInfo) type;
 };
 
-/// The inputs of a model, or its outputs.
+/// The inputs of a model, or its outputs: its ports.
 struct OnnxPorts {
   std::vector<ValueSpec> specs;
   std::map<size_t, std::string> refusals;  // why ports have the kind None
 
   const char* name(size_t i) const noexcept { return specs[i].name(); }
-  /// Ok, or why EValue cannot hold port i.
+  /// Fails with the reason why EValue cannot hold port i; Ok if it can.
   Error explain_none(size_t i) const noexcept {
     const auto found = refusals.find(i);
     return found == refusals.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
@@ -35,7 +35,7 @@ struct OnnxPorts {
   /// Appends ports.
   Error describe(const OrtSession& session, const char* role, const OnnxPortFunctions& get,
                  bool has_default = false) {
-    OrtAllocator* allocator = nullptr;  // the library's
+    OrtAllocator* allocator = nullptr;  // owned by ONNX Runtime
     TENON_TRY(check_onnx(onnx_api()->GetAllocatorWithDefaultOptions(&allocator)));
     size_t count = 0;
     TENON_TRY(check_onnx(get.count(&session, &count)));
@@ -84,7 +84,7 @@ struct OnnxPorts {
     return Error::Ok;
   }
   /// Keeps only these ports, in that order.
-  /// Errors: OutOfBounds; NotSupported for one that EValue cannot hold.
+  /// Errors: OutOfBounds; NotSupported (a port that EValue cannot hold).
   Error select(const std::vector<size_t>& indices) {
     OnnxPorts chosen;
     for (const size_t i : indices) {
@@ -102,58 +102,60 @@ struct OnnxPorts {
 
 }  // namespace detail
 
-/// A model in ONNX's format, run by ONNX Runtime: one method, `forward`, with the inputs and
+/// Runs a model in ONNX's format by ONNX Runtime. Its one method, `forward`, has the inputs and
 /// outputs of the model's graph.
 ///
-/// Nothing is opened before the first use, which reports errors of the file; a later use tries
-/// again. A dimension that the model leaves open is -1 in the specs, with its symbol as its name.
-/// ONNX Runtime's C API does not distinguish rank 0 from unknown rank: such a tensor is described
-/// only by its dtype, which ONNX Runtime checks.
+/// The file is opened at the first use, which reports the file's errors; after an error, the next
+/// use tries again. A dimension that the model leaves open is -1 in the specs, and has its symbol
+/// as its name. ONNX Runtime's C API does not distinguish rank 0 from unknown rank: a spec of such
+/// a tensor has only its dtype, which ONNX Runtime checks.
 ///
-/// Inputs: contiguous tensors, used in place, read-only ones too; lists of these for sequences of
-/// tensors. Inputs with a default (an initializer) come after the others, and may be None or left
-/// out, like optional ones.
-/// Texts: a text tensor is a StringList in row-major order, or a String if it has one element; an
-/// input may be either. One open size of an input follows from the number of texts; if several are
-/// open, describe_inputs() must give all but one. If the model has no sizes (rank 0 or unknown), a
-/// String gets rank 0 and a StringList rank 1. text_sizes() has an output's sizes. ONNX Runtime
-/// copies texts; they may be any bytes, but some operators require UTF-8.
-/// Outputs: written directly to the tensor that was set, if that has the sizes of the model
-/// (symbols have their values in the inputs), is contiguous, and shares no memory with an input or
-/// an earlier output; otherwise copied there, and so are outputs that are inputs, optional, or
-/// selected twice. If none was set, the output is a tensor over memory of ONNX Runtime's, Adopted.
-/// A later run writes only to outputs that were set. A sequence of tensors is a TensorList, of
-/// copies; an optional output without a value is None. Any other output, such as a map or a
-/// sequence of texts, is None; get_output() names it, and a model that has only such outputs cannot
-/// be run.
+/// Inputs: contiguous tensors, which are used in place, even if they are read-only; lists of such
+/// tensors for sequences. Inputs with a default (an initializer) come after the others. They may be
+/// None or left out, like optional inputs. Texts: a tensor of texts is a StringList in row-major
+/// order, or a String if it has one element; an input may be given as either. If one size of an
+/// input is open, it is computed from the number of texts; if several are open, describe_inputs()
+/// must give all but one. If the model states no sizes (rank 0 or unknown), a String becomes a
+/// tensor of rank 0 and a StringList one of rank 1. text_sizes() returns an output's sizes. ONNX
+/// Runtime copies texts. They may contain any bytes, but some operators require UTF-8.
+/// Outputs: an output is written directly to the tensor that was set for it, if that tensor has the
+/// sizes of the model (the inputs determine the symbols), is contiguous, and shares no memory with
+/// an input or an earlier output. Otherwise the output is copied to that tensor, as are outputs
+/// that are inputs, optional, or selected twice. If no tensor was set, the output is an Adopted
+/// tensor over memory of ONNX Runtime. A later run writes only to outputs that were set. A sequence
+/// of tensors becomes a TensorList of copies; an optional output without a value is None. Any other
+/// output, such as a map or a sequence of texts, is None, and get_output() returns an error that
+/// names it; a model that has only such outputs cannot be run.
 /// Ownership: a file is read when it is opened, with the weights in files beside it. A model in
-/// memory is shared until then; with options, as long as the module. The caller keeps the options,
-/// null for defaults, until the model is open. Outputs outlive the module.
+/// memory is shared until it is opened; with options, as long as the module exists. The caller
+/// keeps the options (null for defaults) until the model is open. Outputs may outlive the module.
 /// Errors: those of Module; NotFound and AccessFailed, with the path; InvalidArgument (no model, or
 /// a broken one); NotSupported (a tensor that is not contiguous; memory off the host; a required
 /// input or requested output that EValue cannot hold; an empty list of tensors; errors for which
-/// ONNX Runtime has no code). The message has ONNX Runtime's text; it logs nothing, unless the
-/// program made an OrtEnv that logs before.
-/// Threads: as Module; several modules may run on several threads. ONNX Runtime computes on its own
-/// threads, by default one per core.
-/// Cost: a run allocates a few small objects for each input and output, and memory for the outputs
-/// that are not written in place.
+/// ONNX Runtime has no code). The message has ONNX Runtime's text. ONNX Runtime logs nothing,
+/// unless the program made an OrtEnv that logs before.
+/// Threads: as for Module; several modules may run on several threads. ONNX Runtime computes on its
+/// own threads, by default one per core.
+/// Cost: a run allocates a few small objects for each input and output, and memory for each output
+/// that is not written in place.
 /// Source: OrtApi::Run.
 class TENON_EXPORT OnnxModule final : public Module {
  public:
-  /// A model at a path, which the first use reads.
+  /// Makes a module of the model at a path, which the first use reads.
   explicit OnnxModule(std::string path, const OrtSessionOptions* options = nullptr) noexcept
       : path_(std::move(path)), options_(options) {}
-  /// A model in memory: a contiguous tensor of its bytes.
+  /// Makes a module of a model in memory: a contiguous tensor of its bytes.
   explicit OnnxModule(const TensorArg& model, const OrtSessionOptions* options = nullptr)
       : model_(model.defined() ? model.tensor() : Tensor()),
         is_in_memory_(true),
         options_(options) {}
 
-  /// Keeps only these of the model's outputs, by name or by index, in that order. Call before the
-  /// first use; that use fails with NotFound for an unknown name, OutOfBounds for an index,
-  /// NotSupported for an output that EValue cannot hold.
-  /// Errors: InvalidState after the first use; InvalidArgument for no output; OutOfMemory.
+  /// Selects outputs of the model by name or by index, in the given order; the module has no
+  /// others. Call this before the first use. The first use fails with NotFound for an unknown name,
+  /// with OutOfBounds for an index that does not exist, and with NotSupported for an output that
+  /// EValue cannot hold.
+  /// Errors: InvalidState (after the first use); InvalidArgument (no output is selected);
+  /// OutOfMemory.
   [[nodiscard]] Error select_outputs(const std::vector<std::string>& names) {
     return select(names, {});
   }
@@ -161,8 +163,8 @@ class TENON_EXPORT OnnxModule final : public Module {
     return select({}, indices);
   }
 
-  /// The sizes of a text output of the last run, whose texts are in row-major order.
-  /// Errors: those of get_output(); InvalidType for an output that is not texts.
+  /// The sizes of a text output of the last run; its texts are in row-major order.
+  /// Errors: those of get_output(); InvalidType (an output that does not hold texts).
   Result<Dims> text_sizes(size_t index = 0) {
     const Result<EValue> output = get_output(index);
     if (!output) return detail::add_context("text_sizes", output.error());
@@ -182,7 +184,7 @@ class TENON_EXPORT OnnxModule final : public Module {
                           " is older than version ", ORT_API_VERSION,
                           " of its C API, whose header this program was built with");
     }
-    // OrtEnv is a counted singleton of the process.
+    // The process has one OrtEnv, which is reference-counted.
     detail::OnnxHandle<OrtEnv> environment;
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateEnv(ORT_LOGGING_LEVEL_FATAL, "tenon",
                                                                detail::MadeOnnx(environment))));
@@ -190,7 +192,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateCpuMemoryInfo(
         OrtDeviceAllocator, OrtMemTypeDefault, detail::MadeOnnx(host_))));
     if (!is_in_memory_) {
-      detail::InputFile file;  // for its errors, which are more specific
+      detail::InputFile file;  // its errors are more specific
       Error error = file.open(path_.c_str());
       if (error == Error::Ok) {
         error = detail::check_onnx(detail::onnx_api()->CreateSession(
@@ -204,7 +206,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     TENON_TRY(detail::check_for_onnx(bytes));
     TENON_TRY(detail::check_onnx(detail::onnx_api()->CreateSessionFromArray(
         environment_.get(), bytes.data, bytes.nbytes(), options_, detail::MadeOnnx(session_))));
-    if (options_ == nullptr) model_ = Tensor();  // else the session may use the bytes
+    if (options_ == nullptr) model_ = Tensor();  // with options, the session may use the bytes
     return Error::Ok;
   }
 
@@ -245,7 +247,7 @@ class TENON_EXPORT OnnxModule final : public Module {
 
   Error invoke(size_t, Span<const EValue> inputs, Outputs& outputs) override {
     detail::OnnxValues passed(inputs.size());
-    std::vector<const char*> input_names;  // of the given inputs
+    std::vector<const char*> input_names;  // names of the inputs that are given
     std::vector<Dims> sizes(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
       const size_t at = input_names.size();
@@ -264,7 +266,7 @@ class TENON_EXPORT OnnxModule final : public Module {
       TENON_TRY(detail::add_context_if("input", i, inputs_.name(i), error));
       input_names.push_back(inputs_.name(i));
     }
-    std::vector<const char*> output_names;  // of the requested outputs
+    std::vector<const char*> output_names;  // names of the outputs that are requested
     std::vector<size_t> asked;
     for (size_t i = 0; i < outputs_.specs.size(); ++i) {
       if (outputs_.specs[i].kind == ValueKind::None) continue;
@@ -297,7 +299,7 @@ class TENON_EXPORT OnnxModule final : public Module {
                                                         environment_, value, text_sizes_[i])));
       const Tensor tensor = value.isTensor() ? value.toTensor() : Tensor();
       TENON_TRY(outputs.put(i, std::move(value)));
-      for (const EValue& input : inputs) {  // outputs may return inputs
+      for (const EValue& input : inputs) {  // an output may be an input
         if (!tensor.defined() || !detail::overlap(input, tensor)) continue;
         TENON_TRY(outputs.save(i));
         break;
@@ -324,7 +326,7 @@ class TENON_EXPORT OnnxModule final : public Module {
           return Error::Ok;
         }));
   }
-  /// Whether the library may write an output to this tensor.
+  /// Whether ONNX Runtime may write an output to this tensor.
   bool fits(const Tensor& target, const ValueSpec& spec, const std::vector<Dims>& inputs) const {
     const TensorArg arg(target);
     const detail::TensorFields& to = detail::fields(arg);
@@ -339,7 +341,7 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return true;
   }
-  /// The value of a symbolic dimension in the inputs' sizes; -1 if no input has it.
+  /// The value of a symbolic dimension, from the inputs' sizes; -1 if no input has it.
   int64_t size_of(std::string_view symbol, const std::vector<Dims>& inputs) const {
     for (size_t i = 0; i < inputs.size() && !symbol.empty(); ++i) {
       const TensorSpec& spec = inputs_.specs[i].tensor;
@@ -349,9 +351,9 @@ class TENON_EXPORT OnnxModule final : public Module {
     }
     return -1;
   }
-  /// The sizes of the tensor that an input's texts form.
+  /// Computes the sizes of the tensor for an input's texts.
   Error size_texts(size_t i, const EValue& input, Dims& sizes) {
-    TENON_ASSIGN(const MethodMeta meta, method_meta());  // with what describe_inputs() added
+    TENON_ASSIGN(const MethodMeta meta, method_meta());  // includes what describe_inputs() added
     return detail::size_texts(meta.inputs[i].tensor, input.toStringList().size(),
                               input.isStringList(), sizes);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// to_stable and from_stable: tensors to and from torch::stable::Tensor, for extensions of PyTorch
-// that use its stable ABI, torch 2.11 or later. The program has libtorch, or instead of it
-// interop/torch_stable_shim.h.
+// to_stable and from_stable: convert between tensors and torch::stable::Tensor, for extensions of
+// PyTorch that use its stable ABI (torch 2.11 or later). The program links libtorch, or includes
+// interop/torch_stable_shim.h instead.
 #pragma once
 
 #include <torch/csrc/stable/library.h>
@@ -17,7 +17,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// tenon's error for the error that torch's functions left.
+/// Fails with the error that torch's functions reported last.
 TENON_COLD inline Error fail_stable(const char* what) noexcept {
 #if TORCH_FEATURE_VERSION >= TORCH_VERSION_2_13_0
   const char* const text = torch_exception_get_what_without_backtrace();
@@ -34,7 +34,7 @@ inline Error make_stable(const TensorArg& tensor, AtenTensorHandle& handle) {
   TENON_TRY(check_has_data(from));
   if (!from.is_host_accessible()) {
     return fail(Error::NotSupported, "the tensor lies on ", from.device,
-                "; only memory that the host reads is passed on");
+                "; expected memory that the host can read");
   }
   if (from.readonly) {
     return fail(Error::InvalidState, "the tensor is read-only, which torch's tensors cannot be");
@@ -66,8 +66,8 @@ inline Error read_stable(const torch::stable::Tensor& tensor, TensorPtr& made) {
     return fail_stable("the tensor");
   }
   if (layout != aoti_torch_layout_strided() || device != aoti_torch_device_type_cpu()) {
-    return fail(Error::NotSupported, "a tensor of device type ", device, " and layout ", layout,
-                "; only strided ones on the CPU are passed on");
+    return fail(Error::NotSupported, "the tensor has device type ", device, " and layout ", layout,
+                "; expected a strided tensor on the CPU");
   }
   if (aoti_torch_get_dtype(handle, &dtype) != 0 || aoti_torch_get_dim(handle, &rank) != 0 ||
       aoti_torch_get_sizes(handle, &sizes) != 0 || aoti_torch_get_strides(handle, &strides) != 0 ||
@@ -89,11 +89,11 @@ inline Error read_stable(const torch::stable::Tensor& tensor, TensorPtr& made) {
 
 }  // namespace detail
 
-/// A torch::stable::Tensor over the same memory.
+/// Makes a torch::stable::Tensor over the tensor's memory.
 ///
-/// Ownership: shares; the tensor, and with it its memory, lives as long as the result. Metadata is
+/// Ownership: shares the memory: the result keeps the tensor and its memory alive. Metadata is
 /// copied: neither side sees the other's resizes.
-/// Errors: InvalidState (an undefined tensor, a placeholder, a read-only tensor); NotSupported
+/// Errors: InvalidState (an undefined tensor; a placeholder; a read-only tensor); NotSupported
 /// (memory that the host cannot read); torch's errors, with their text; OutOfMemory.
 /// Source: torch::stable::from_blob.
 inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noexcept {
@@ -108,7 +108,7 @@ inline Result<torch::stable::Tensor> try_to_stable(const TensorArg& tensor) noex
   return *std::move(made);
 }
 
-/// A tensor over the memory of a torch::stable::Tensor, which lives as long as the result.
+/// Makes a tensor over the memory of a torch::stable::Tensor. The result keeps that tensor alive.
 /// Errors: InvalidState (an undefined tensor); NotSupported (a device, layout or dtype that tenon
 /// lacks); OutOfMemory.
 inline Result<TensorPtr> try_from_stable(const torch::stable::Tensor& tensor) noexcept {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Stubs of CUDA's runtime, for libraries of operators that were also built for CUDA, in a program
-// without CUDA. PyPI's wheels of torchvision, torchaudio and others call these functions, some of
-// which register kernels when the library is loaded. With this header in one file of the program
-// load_torch_library() loads such a library without libcudart.so: kernels are not registered, and
-// all other functions report that there is no device.
+// without CUDA. Such libraries, for example torchvision and torchaudio from PyPI's wheels, call
+// these functions; some calls register kernels when the library is loaded. If one source file of
+// the program includes this header, load_torch_library() loads such a library without libcudart.so.
+// The functions that register kernels do nothing, and all others report that there is no device.
 //
-// Not for a program that uses CUDA: these functions would hide libcudart's. Export them: -rdynamic,
-// or -Wl,--export-dynamic-symbol='cuda*' and '__cuda*'.
+// Do not include this header in a program that uses CUDA: these functions would hide libcudart's.
+// Export them: -rdynamic, or -Wl,--export-dynamic-symbol='cuda*' and '__cuda*'.
 #pragma once
 
 #include "tenon/core/error.h"
@@ -14,7 +14,7 @@
 #pragma GCC visibility push(default)
 extern "C" {
 
-// Callers pass arguments, which no function here reads; the caller's ABI removes them.
+// Callers pass arguments, which these functions ignore; the caller removes them from the stack.
 #define TENON_NO_CUDA(name) \
   int name() { return 100; }  // cudaErrorNoDevice
 TENON_NO_CUDA(__cudaGetKernel)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The functions of torch's stable ABI (torch/csrc/stable) beyond those of interop/aoti_shim.h:
-// registration, the dispatcher, lists, texts, errors, data pointers. With both headers in one file
-// of a program, as aoti_shim.h says, a library of operators runs without libtorch;
-// call_torch_operator() calls its operators. docs/extensions.md lists what is supported.
+// registration, the dispatcher, lists, texts, errors, data pointers. If one source file of the
+// program includes both headers, as aoti_shim.h describes, libraries of operators run without
+// libtorch; call_torch_operator() calls their operators. docs/extensions.md lists what is
+// supported.
 //
-// There is one thread: torch_parallel_for() calls its function once. torch_stable_aten.h has the
+// torch_parallel_for() calls its function once, on the calling thread. torch_stable_aten.h has the
 // table of torch's own operators that are available. sort and masked_select need
-// interop/aoti_kernels.h in the same file.
+// interop/aoti_kernels.h in the same source file.
 #pragma once
 
 #include "tenon/interop/runtimes/torch_stable_dispatcher.h"
@@ -37,7 +38,7 @@ AOTITorchError aoti_torch_library_init_impl(const char* ns, const char* k, const
 AOTITorchError aoti_torch_library_def(TorchLibraryHandle self, const char* schema) {
   return define_stable(self, schema);
 }
-/// Tags describe an operator to graph compilers, which tenon is not.
+/// Ignores the tags: they describe an operator to graph compilers.
 AOTITorchError torch_library_def_with_tags(TorchLibraryHandle self, const char* schema,
                                            const int32_t* /*tags*/, int32_t /*num_tags*/) {
   return define_stable(self, schema);
@@ -164,7 +165,7 @@ AOTITorchError torch_string_c_str(StringHandle handle, const char** data) {
 AOTITorchError torch_get_const_data_ptr(AtenTensorHandle tensor, const void** ret_data_ptr) {
   return aoti_data(__func__, tensor, ret_data_ptr);
 }
-/// Fails for a tensor that is read-only.
+/// Fails if the tensor is read-only.
 AOTITorchError torch_get_mutable_data_ptr(AtenTensorHandle tensor, void** ret_data_ptr) {
   return aoti_on(__func__, tensor, [&](const auto& found) {
     TENON_TRY(check_defined(found, "the tensor"));
@@ -187,7 +188,7 @@ AOTITorchError torch_has_storage(AtenTensorHandle tensor, bool* ret_has_storage)
     return Error::Ok;
   });
 }
-/// The deleter runs exactly once, even after an error.
+/// The deleter is called exactly once, even after an error.
 AOTITorchError torch_from_blob(void* data, int64_t ndim, const int64_t* sizes_ptr,
                                const int64_t* strides_ptr, int64_t storage_offset, int32_t dtype,
                                int32_t device_type, int32_t /*device_index*/, AtenTensorHandle* ret,
@@ -220,7 +221,8 @@ AOTITorchError torch_parse_device_string(const char* device_string, uint32_t* ou
   return aoti_answer(__func__, [&] {
     const std::string_view text = device_string;
     if (text != "cpu" && text != "cpu:0") {
-      return fail(Error::NotSupported, "device \"", text, "\"; operators compute on the cpu");
+      return fail(Error::NotSupported, "device \"", text,
+                  "\", expected cpu: operators compute there");
     }
     *out_device_type = 0;
     *out_device_index = text == "cpu" ? -1 : 0;
@@ -326,8 +328,8 @@ AOTITorchError aoti_torch_aten_subtract_Tensor(AtenTensorHandle self, AtenTensor
 
 // --- Devices and streams ------------------------------------------------------------------------
 
-// One device, the CPU, and one stream, on which work is done when a call returns. Guards are
-// handles without an object.
+// There is one device, the CPU, and one stream; a call returns once its work is done. Guards are
+// null handles.
 AOTITorchError aoti_torch_create_device_guard(int32_t, DeviceGuardHandle* ret_guard) {
   *ret_guard = nullptr;
   return 0;
@@ -409,8 +411,8 @@ void torch_c10_cuda_free_error_msg(char*) {}
 }  // extern "C"
 #pragma GCC visibility pop
 
-/// Runs before main(), so that libraries and models find the operators, in whatever order they are
-/// loaded.
+/// Initialised before main(), so that libraries and models find the operators in whatever order
+/// they are loaded.
 [[maybe_unused]] const Error kProvidedAtenOperators = provide_operators(kAtenOperators);
 
 }  // namespace detail

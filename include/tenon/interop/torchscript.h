@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TorchScriptModule: a .pt file as a module, run by libtorch.
+// TorchScriptModule: runs a TorchScript file (.pt) by libtorch.
 #pragma once
 
 #include "tenon/interop/runtimes/torchscript_values.h"
@@ -20,14 +20,14 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// An argument of a method, or a part of one. A leaf is one input. The parts of a tuple, or of a
-/// dict or list that was split, are inputs from `first` on.
+/// An argument of a method, or a part of an argument. A leaf is one input. The parts of a tuple, or
+/// of a dict or list that was split, are `count` inputs from `first` on.
 struct TorchScriptInput {
   bool is_leaf() const noexcept { return parts.empty() && count == 1; }
 
   c10::TypePtr type;                     // without Optional
-  std::optional<c10::IValue> otherwise;  // its default, if none of its inputs is given
-  std::optional<std::string> refusal;    // of a leaf: why EValue cannot hold it
+  std::optional<c10::IValue> otherwise;  // the default, used if none of its inputs is given
+  std::optional<std::string> refusal;    // of a leaf: the reason why EValue cannot hold it
   size_t first = 0;
   size_t count = 0;
   std::vector<TorchScriptInput> parts;
@@ -41,15 +41,16 @@ struct TorchScriptSplit {
   bool is_found = false;
 };
 
-/// A method, and its specs from its schema.
+/// A method, with specs made from its schema.
 class TorchScriptMethod {
  public:
   explicit TorchScriptMethod(torch::jit::Method method) : method_(std::move(method)) {}
 
   const char* name() const noexcept { return method_.name().c_str(); }
 
-  /// Makes each element of an input an input.
-  /// Errors: InvalidState once a module refers to the description; NotFound. Nothing is changed.
+  /// Makes each element of an input an input itself.
+  /// Errors: InvalidState (a module already refers to the description); NotFound. After an error
+  /// nothing has changed.
   Error split(std::string_view input, std::vector<std::string> elements) {
     if (is_in_use_) {
       return fail(Error::InvalidState, name(), " has been used already");
@@ -98,7 +99,7 @@ class TorchScriptMethod {
     return Error::Ok;
   }
 
-  /// Why output i of the last run is None; Ok if its value is None.
+  /// Fails with the reason why output i of the last run is None; Ok if its value is None.
   Error explain_none(size_t i) const noexcept {
     const auto found = refusals_.find(i);
     return found == refusals_.end() ? Error::Ok : fail(Error::NotSupported, found->second.c_str());
@@ -136,8 +137,8 @@ class TorchScriptMethod {
   const char* output_name(size_t i) const noexcept {
     return knows_outputs_ ? specs_.outputs[i].name() : "";
   }
-  /// Describes a value by its type. If EValue cannot hold it, its kind is None, and `refusal` has
-  /// the reason.
+  /// Describes a value by its type. If EValue cannot hold such a value, the spec's kind is None,
+  /// and `refusal` is the reason.
   static Error make_spec(const std::string& name, const c10::Type& type, ValueSpec& spec,
                          std::optional<std::string>& refusal) {
     spec = ValueSpec(name, ValueKind::None);
@@ -149,7 +150,7 @@ class TorchScriptMethod {
     return Error::Ok;
   }
 
-  /// Describes an argument or a part of one; with `is_optional` it may be None.
+  /// Describes an argument or a part of it. `is_optional`: whether it may be None.
   Error add_input(const std::string& name, const c10::TypePtr& type, bool is_optional,
                   TorchScriptInput& input) {
     input.type = type;
@@ -194,7 +195,7 @@ class TorchScriptMethod {
     input.count = specs_.inputs.size() - input.first;
     return Error::Ok;
   }
-  /// Whether it is a dict with keys of type str.
+  /// Whether a type is a dict with keys of type str.
   static bool is_table(const c10::Type& type) {
     return type.kind() == c10::TypeKind::DictType &&
            type.containedType(0)->kind() == c10::TypeKind::StringType;
@@ -212,7 +213,7 @@ class TorchScriptMethod {
     return specs_.outputs.push_back(std::move(spec));
   }
 
-  /// Makes an argument, or a part of one, from its inputs.
+  /// Makes an argument, or a part of it, from its inputs.
   Error make_input(const TorchScriptInput& input, Span<const EValue> inputs, c10::IValue& to) {
     const size_t end = input.first + input.count;
     bool is_given = false;
@@ -267,55 +268,56 @@ class TorchScriptMethod {
 
 }  // namespace detail
 
-/// A TorchScript file, scripted or traced, or a module that libtorch has loaded. The file is opened
-/// when it is first needed, and put into evaluation mode.
+/// Runs a TorchScript file, scripted or traced, or a module that libtorch has loaded. A file is
+/// opened at the first use, and its module is put into evaluation mode.
 ///
 /// Inputs have the names and kinds of the script's arguments; a tensor's sizes and dtype are
-/// unknown. If an input is None or missing, the argument's default is used, if it has one. Each
-/// element of a tuple is one input ("state_0"); if none is given, the tuple's default or None is
-/// used. split_input() makes inputs of the elements of a dict or list. An argument that EValue
-/// cannot hold always has its default; a run of a method without that default is NotSupported.
-/// Outputs: the elements of tuples and lists and the values of dicts, in order and to any depth,
-/// are one output each, as in ExecuTorch's export. A method that returns None has none. Outputs are
-/// known before a run unless the return type contains a list, dict, number, Any or Union, or an
-/// optional tuple. A value that EValue cannot hold is None, and get_output() returns the reason; a
-/// run that returns only such values is NotSupported, as is such a value for an output that was
-/// set. This includes sparse tensors, though the method's description says Tensor. A result that is
-/// nested more than 64 deep, as a list that contains itself, or has more than 2^20 parts is
-/// NotSupported.
+/// unknown. If an input is None or missing, the argument's default is used, if there is one. Each
+/// element of a tuple is an input ("state_0"); if no element is given, the tuple's default or None
+/// is used. split_input() makes each element of a dict or list an input. For an argument that
+/// EValue cannot hold, its default is always used; if it has none, a run fails with NotSupported.
+/// Outputs: each element of a tuple or list and each value of a dict is an output, in order and to
+/// any depth, as in ExecuTorch's export. A method that returns None has no outputs. The outputs are
+/// known before a run, unless the return type contains a list, dict, number, Any or Union, or an
+/// optional tuple. A value that EValue cannot hold is None, and get_output() returns the reason. A
+/// run fails with NotSupported if it returns only such values, or such a value for an output that
+/// was set. Sparse tensors are such values, although the method's description says Tensor. A run
+/// fails with NotSupported, too, if its result is nested more than 64 deep, as a list that contains
+/// itself is, or has more than 2^20 parts.
 ///
 /// Ownership: libtorch uses the inputs' memory in place, and its outputs are shared as by
-/// from_aten(): they outlive the module, and an output may share memory with an input or the
-/// module, if the script returns that. The script may write to an input, as in `x.add_(1)`. A
-/// tensor that was set for an output gets a copy. A read-only tensor may be an input; whether the
-/// script writes to it is neither known beforehand nor prevented. Outputs that share its memory are
-/// read-only. In ATen mode inputs and outputs are the at::Tensors themselves.
-/// Gradients: none are recorded. Outputs do not require them.
+/// from_aten(). They may outlive the module. An output shares memory with an input or the module if
+/// the script returns that tensor. The script may write to an input, as in `x.add_(1)`. If a tensor
+/// was set for an output, the output is copied to it. A read-only tensor may be an input, but tenon
+/// cannot know or prevent that the script writes to it. Outputs that share a read-only input's
+/// memory are read-only. In ATen mode, inputs and outputs are the at::Tensors themselves.
+/// Gradients: none are recorded, and outputs do not require grad.
 /// Errors: those of Module. NotFound, AccessFailed (the file), InvalidArgument (it is not
 /// TorchScript; exceptions of the script; errors of operators, "forward: libtorch: mat1 and mat2
 /// shapes cannot be multiplied (2x3 and 4x5)"), NotSupported (types, as above; an operator that
 /// this libtorch or device lacks; tensors that to_aten() and from_aten() refuse), OutOfMemory.
-/// Threads: as Module; several modules may run on several threads. libtorch computes on its own
+/// Threads: as for Module; several modules may run on several threads. libtorch computes on its own
 /// threads.
 /// Source: torch::jit::Module.
 class TENON_EXPORT TorchScriptModule final : public Module {
  public:
-  /// A model at a path, which the first use reads.
+  /// Makes a module of the model at a path, which the first use reads.
   explicit TorchScriptModule(std::string path) noexcept : path_(std::move(path)) {}
-  /// Shares a module that is loaded, `torch::jit::load(path, at::kCPU)`, and does not change its
-  /// mode.
+  /// Shares a module that was loaded, as by `torch::jit::load(path, at::kCPU)`, and does not change
+  /// its mode.
   explicit TorchScriptModule(torch::jit::Module module) noexcept
       : module_(std::move(module)), is_loaded_(true) {}
 
   /// Makes each element of a dict with text keys, or of a list, an input, as in a program that
   /// ExecuTorch exported: `split_input("state", {"h", "c"})` replaces `state: Dict[str, Tensor]` by
-  /// the inputs "state_h" and "state_c", in that order. A list must have as many elements as there
-  /// are names, which may be any. For an element of a tuple, give its input's name, such as
-  /// "state_0".
+  /// the inputs "state_h" and "state_c", in that order. A list must have as many elements as
+  /// `elements` has names, which can be chosen freely. To split an element of a tuple, pass its
+  /// input's name, such as "state_0".
   ///
-  /// Call it before the method's first use. Loads the module if that has not happened yet.
-  /// Errors: NotFound (the method; the input, or it has been split already); InvalidArgument (a key
-  /// of a dict twice); InvalidState after the method's first use; those of loading.
+  /// Call this before the method's first use. Loads the module if it is not loaded yet.
+  /// Errors: NotFound (there is no such method or input, or the input has already been split);
+  /// InvalidArgument (a key that occurs twice); InvalidState (after the method's first use); those
+  /// of loading.
   [[nodiscard]] Error split_input(std::string_view input, std::vector<std::string> elements) {
     return split_input("forward", input, std::move(elements));
   }
@@ -332,8 +334,9 @@ class TENON_EXPORT TorchScriptModule final : public Module {
                                   }));
   }
 
-  /// The module itself: its parameters, its mode. Loads it if that has not happened yet.
-  /// Errors: those of loading, which are raised.
+  /// libtorch's module, for access to its parameters and its mode. Loads the module if it is not
+  /// loaded yet.
+  /// Errors, raised: those of loading.
   torch::jit::Module& module() {
     detail::raise_if("module", load());
     return module_;
@@ -342,7 +345,7 @@ class TENON_EXPORT TorchScriptModule final : public Module {
  protected:
   Error load() override {
     if (!is_loaded_) {
-      detail::InputFile file;  // for its errors, which are more specific
+      detail::InputFile file;  // its errors are more specific
       Error error = file.open(path_.c_str());
       if (error == Error::Ok) {
         error = detail::call_torchscript([&] {

@@ -247,7 +247,7 @@ TEST_CASE("aoti_proxy: JSON that does not fit is refused") {
           with({x, {"n", "as_float", "1.5"}}));
   RETURNS(NotSupported, "input 1 (n): the model passes as_tensor for a int",
           with({x, {"n", "as_tensor", kTensor}}));
-  RETURNS(InvalidArgument, "the model takes 1 outputs, the registered schema has 2",
+  RETURNS(InvalidArgument, "the model takes 1 outputs, but the registered schema has 2",
           with({x, n}, R"({"as_tensor": {"name": "a"}})"));
   RETURNS(NotSupported, "output 1: the model takes as_int of a Tensor",
           with({x, n}, R"({"as_tensor": {"name": "a"}}, {"as_int": 3})"));
@@ -259,11 +259,11 @@ TEST_CASE("aoti_proxy: a call that the JSON does not have is an error") {
   const Registered registered(kTwice, give_twice);
   const TempFolder folder;
   const AotiModel model = load(write_model(folder, nodes({twice_node()})));
-  RETURNS(InvalidArgument, "the model calls operator 1, its package has 1",
+  RETURNS(InvalidArgument, "the model calls operator 1, but its package has 1",
           run_error(model, calls(1, 1, 3)));
   RETURNS(InvalidArgument, "the model calls operator -1", run_error(model, calls(-1, 1, 3)));
   RETURNS(InvalidArgument,
-          "tests::twice: the model passes 2 tensors and 1 integers, its package says 3 and 1",
+          "tests::twice: the model passes 2 tensors and 1 integers, but its package says 3 and 1",
           run_error(model, calls(0, 1, 2)));
   RETURNS(InvalidArgument, "the model passes 3 tensors and 0 integers",
           run_error(model, calls(0, 0, 3)));
@@ -337,7 +337,7 @@ TEST_CASE("aoti_proxy: an operator that went, or has another schema, is an error
                              outputs.push_back(inputs[0]);
                              return Error::Ok;
                            });
-    RETURNS(InvalidState, "its registered schema is not that of the model's load",
+    RETURNS(InvalidState, "its registered schema has changed since the model was loaded",
             run_error(model, calls(0, 1, 3)));
   }
   const Registered again(kTwice, give_twice);
@@ -359,7 +359,7 @@ TEST_CASE("aoti_proxy: results that are integers or None") {
                              {"as_tensor": {"name": "buf2"}})")})));
   CHECK(run(model, calls(0, 1, 3)).ok());
   gives = 4;
-  RETURNS(InvalidArgument, "output 0 is an Int, 4, the model was compiled for 3",
+  RETURNS(InvalidArgument, "output 0 is an Int, 4, but the model was compiled for 3",
           run_error(model, calls(0, 1, 3)));
 }
 

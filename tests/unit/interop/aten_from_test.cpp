@@ -193,14 +193,14 @@ TEST_CASE("from_aten: what tenon has no tensors of is refused, with the way arou
   freed.storage().unsafeGetStorageImpl()->set_data_ptr(at::DataPtr(nullptr, at::Device(at::kCPU)));
   RAISES(InvalidState, "from_aten: the at::Tensor is undefined", from_aten(at::Tensor()));
   RAISES(NotSupported,
-         "from_aten: the at::Tensor requires grad, and writes through tenon would pass autograd "
-         "by; from_aten(t.detach()) shares the memory",
+         "from_aten: the at::Tensor requires grad, and writes by tenon would bypass autograd; "
+         "from_aten(t.detach()) shares the memory",
          from_aten(grad));
   CHECK(from_aten(grad.detach()).const_data_ptr() == grad.data_ptr());
-  RAISES(NotSupported, "resolve_conj() does so now", from_aten(imaginary.conj()));
+  RAISES(NotSupported, "resolve_conj() conjugates it now", from_aten(imaginary.conj()));
   CHECK(from_aten(imaginary.conj().resolve_conj()).scalar_type() == ScalarType::ComplexFloat);
-  RAISES(NotSupported, "resolve_neg() does so now", from_aten(imaginary._neg_view()));
-  RAISES(NotSupported, "from_aten: the at::Tensor is sparse, nested or of another",
+  RAISES(NotSupported, "resolve_neg() negates it now", from_aten(imaginary._neg_view()));
+  RAISES(NotSupported, "from_aten: the at::Tensor is not strided, but sparse, nested or",
          from_aten(at::zeros({2, 2}).to_sparse()));
   RAISES(NotSupported, "from_aten: tenon has no dtype QInt8",
          from_aten(at::_empty_affine_quantized({2}, at::TensorOptions(at::kQInt8), 1, 0)));

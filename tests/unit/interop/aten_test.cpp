@@ -179,7 +179,7 @@ TEST_CASE("to_aten: what ATen has no tensors of is refused by name, with the way
   RAISES(InvalidState, "to_aten: the source tensor is undefined", to_aten(Tensor()));
   RAISES(InvalidState, "to_aten: the source tensor is undefined", to_aten(TensorPtr()));
   RAISES(NotSupported,
-         "to_aten: strides {-1} of sizes {3} are negative, which ATen's cannot be; "
+         "to_aten: strides {-1} of sizes {3} are negative, but ATen's strides cannot be; "
          "contiguous() makes a copy",
          to_aten(flip(*make_tensor_ptr({1.0f, 2.0f, 3.0f}), {0})));
   RAISES(InvalidState, "to_aten: the tensor is a placeholder without data",

@@ -241,7 +241,7 @@ TEST_CASE("ExecuTorchModule: a file that is missing or no program is an error un
     CHECK(module.method_names().error() == Error::NotFound);
     for (const char* const other : {"README.md", "add.pt"}) {
       tests::put_file(path, tests::file_bytes(model_path(other)));
-      RETURNS(InvalidArgument, path + ": it is no program that can be loaded", module.run());
+      RETURNS(InvalidArgument, path + ": it is not a program that can be loaded", module.run());
     }
     tests::put_file(path, tests::file_bytes(model_path("add.pte")));
     REQUIRE(module.load_method() == Error::Ok);
@@ -271,13 +271,13 @@ TEST_CASE("ExecuTorchModule: bytes that are no program's, or where it cannot be,
   }
   std::memcpy(bytes.data() + 4, "ET99", 4);  // another version
   ExecuTorchModule other(make_tensor_ptr(std::move(bytes)));
-  RETURNS(InvalidArgument, "it is no program that can be loaded", other.run());
+  RETURNS(InvalidArgument, "it is not a program that can be loaded", other.run());
 }
 
 TEST_CASE("ExecuTorchModule: memory is the host's, in a scope with another default backend too") {
   MetaBackend nowhere;
   ExecuTorchModule refused(model_path("add.pte"), nowhere);
-  RETURNS(NotSupported, "has no memory that the host reads on cpu", refused.run());
+  RETURNS(NotSupported, "is opaque or not on cpu, expected host memory", refused.run());
   ExecuTorchModule module(model_path("add_unplanned.pte"));
   const TensorPtr x = full({2, 3}, 1);
   const BackendScope scope(nowhere);

@@ -161,7 +161,7 @@ TEST_CASE("aoti_onednn: a convolution that is none is an error that says why") {
       "output_padding has 2, expected less than the stride 1 or the dilation 2");
   fails_with([](Job& job) { job.weight = {6, 2, 6, 3}; }, "too large for an input");
   fails_with([](Job& job) { job.weight = {12, 2, 3, 3}; }, "the bias has sizes {6}, expected {12}");
-  fails_with([](Job& job) { job.input = {2, 4, 5}; }, "rank 3 and weights of rank 4");
+  fails_with([](Job& job) { job.input = {2, 4, 5}; }, "rank 3 and the weights have rank 4");
   Tensor output;
   CHECK(convolve(good, *tenon::zeros(good.input, tenon::ScalarType::Double), numbers(good.weight),
                  numbers({6}), output) == 1);
