@@ -210,8 +210,8 @@ TEST_CASE("Window: what leaves the target's memory, or is of another dtype, is r
   RETURNS(OutOfBounds, "", window.get(two, 0, -1));
   RETURNS(OutOfBounds, "", window.get(two, 0, INT64_MAX));
   RETURNS(InvalidType, "the tensor is Float, but the target is Int", window.put(ones({2}), 0));
-  RETURNS(InvalidArgument, "rank 99 is none of", window.put(two, 99));
-  RETURNS(InvalidArgument, "rank -1 is none of", window.lock(-1));
+  RETURNS(InvalidArgument, "rank 99 is not one of", window.put(two, 99));
+  RETURNS(InvalidArgument, "rank -1 is not one of", window.lock(-1));
   RETURNS(InvalidState, "undefined", window.put(Tensor(), 0));
   CHECK(window.put(zeros({0}, ScalarType::Int), 0, 99) == Error::Ok);
   REQUIRE(window.fence() == Error::Ok);
