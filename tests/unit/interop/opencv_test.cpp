@@ -92,7 +92,7 @@ TEST_CASE("from_mat: empty Mats, and those without dimensions") {
   cv::Mat released(2, 3, CV_8U);
   released.release();
   CHECK(sizes(from_mat(released)) == Vector{0, 0});
-  RAISES(InvalidState, "from_mat: the cv::Mat has no dimensions, as cv::imread()",
+  RAISES(InvalidState, "from_mat: the cv::Mat has no dimensions, as after cv::imread()",
          from_mat(cv::Mat()));
   cv::Mat odd(2, 2, CV_16U);
   odd.step.p[0] = 5;
