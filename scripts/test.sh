@@ -326,6 +326,7 @@ else
     changed include/tenon/interop/runtimes 'include/tenon/interop/*aoti*' 'include/tenon/interop/torch_stable*' \
       tests/unit/interop/runtimes 'tests/unit/interop/*aoti*' 'tests/unit/interop/torch_stable*' ||
       unchanged+='|interop/runtimes/(aoti|torch_stable)[a-z_]*'
+    changed include/tenon/interop tests/tools/partner_headers || unchanged+='|partner_headers'
     changed examples || extent+=(-DTENON_BUILD_EXAMPLES=OFF)
     names=
     changed docs README.md include testing/include scripts/site.sh tests/tools/docs || names+='|docs\.(site|search)$'
