@@ -129,7 +129,7 @@ TEST_CASE("as_mdspan: zero, negative and overlapping strides are refused and sai
        "requires positive strides"},
       {5, {2, 3}, {3, -1}, "as_mdspan: stride -1 of dimension 1"},
       {0, {3, 2}, {1, 1}, "as_mdspan: strides {1, 1} of sizes {3, 2} interleave or overlap"},
-      {0, {2, 3}, {3, 2}, "must nest"}};  // distinct elements, at offsets 0 2 4 3 5 7
+      {0, {2, 3}, {3, 2}, "strides that nest"}};  // distinct elements, at offsets 0 2 4 3 5 7
   for (const auto& row : rows) {
     INFO(row.words);
     RAISES(NotSupported, row.words,
@@ -144,8 +144,8 @@ TEST_CASE("as_mdspan: layout_right takes contiguous tensors only, layout_left th
   CHECK(at(as_mdspan<int32_t, 2, layout_right>(rows), 1, 0) == 3);
   CHECK(at(as_mdspan<int32_t, 2, layout_left>(columns), 1, 0) == 1);
   RAISES(NotSupported,
-         "as_mdspan: stride 1 of dimension 0 in strides {1, 2} of sizes {2, 3} is not that of "
-         "the mdspan's layout, 3",
+         "as_mdspan: stride 1 of dimension 0 in strides {1, 2} of sizes {2, 3} differs from "
+         "that of the mdspan's layout, 3",
          (as_mdspan<int32_t, 2, layout_right>(columns)));
   RAISES(NotSupported, "differs from that of the mdspan's layout, 1",
          (as_mdspan<int32_t, 2, layout_left>(rows)));

@@ -33,10 +33,10 @@ HEADERS = "".join(f"#include <{header}>\n" for header in (
 TYPES = {"ArrayRef": "ArrayRef<int>", "CppTypeToScalarType": "CppTypeToScalarType<int>", "complex": "complex<float>",
          "TensorAccessor": "TensorAccessor<float, 2>"}  # the templates
 # What the page says. Two meanings are those with a TensorPtr and with an at::Tensor.
-WORDS = {("one",): "ATen's, which is tenon's", ("tenon",): "tenon's", ("at",): "ATen's", ("ambiguous",): "ambiguous",
+WORDS = {("one",): "the same type or function in both namespaces", ("tenon",): "tenon's", ("at",): "ATen's", ("ambiguous",): "ambiguous",
          ("tenon", "tenon"): "tenon's", ("ambiguous", "ambiguous"): "ambiguous",
-         ("tenon", "at"): "tenon's with a `TensorPtr`, ATen's with an `at::Tensor`",
-         ("tenon", "ambiguous"): "tenon's with a `TensorPtr`, ambiguous with an `at::Tensor`"}
+         ("tenon", "at"): "tenon's for a `TensorPtr`, ATen's for an `at::Tensor`",
+         ("tenon", "ambiguous"): "tenon's for a `TensorPtr`, ambiguous for an `at::Tensor`"}
 SCOPES = {"tenon": "using namespace tenon;", "both": "using namespace tenon; using namespace at;"}
 
 
@@ -120,7 +120,7 @@ def main(arguments):
             continue  # kFloat and its like are ATen's
         rows.setdefault(tuple(WORDS[tuple(meaning)] for meaning in by_scope.values()), []).append(name)
     page = (repository / "docs/aten.md").read_text(encoding="utf-8")
-    entries = ["\n".join(textwrap.wrap(f"- {', then '.join(dict.fromkeys(words))}: `{'`, `'.join(sorted(names))}`.", 100, subsequent_indent="  ",
+    entries = ["\n".join(textwrap.wrap(f"- {'; with `using namespace at` too, '.join(dict.fromkeys(words))}: `{'`, `'.join(sorted(names))}`.", 100, subsequent_indent="  ",
                                        break_long_words=False)) for words, names in sorted(rows.items())]
     if "\n" + "\n".join(entries) + "\n" not in page:
         faults.append("docs/aten.md has another list than:\n" + "\n".join(entries))

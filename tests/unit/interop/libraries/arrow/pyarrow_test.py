@@ -134,7 +134,7 @@ class ArrowTest(unittest.TestCase):
         kind = pyarrow.fixed_shape_tensor(pyarrow.int64(), [2, 3, 4], permutation=[2, 0, 1])
         storage = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(range(24)), 24)
         array = pyarrow.ExtensionArray.from_storage(kind, storage)
-        self.assertRegex(take(array), r"permutation \{2, 0, 1\}; say whose .*::Specification or ::Pyarrow")
+        self.assertRegex(take(array), r"permutation \{2, 0, 1\}; pass .*::Specification or ::Pyarrow")
         self.assertEqual(take(array, PYARROW), "{1, 3, 4, 2} {24, 4, 1, 12} Long")
         self.assertEqual(list(give(meaning=PYARROW).type.permutation), [2, 0, 1])
         self.assertEqual(list(give(meaning=SPECIFICATION).type.permutation), [1, 2, 0])
@@ -162,7 +162,7 @@ class ArrowTest(unittest.TestCase):
                         self.assertEqual(back.type.permutation, array.type.permutation)
                     self.assertTrue(back.storage.equals(array.storage))
                 if not own_inverse:
-                    self.assertIn("say whose it is", take(array))
+                    self.assertIn("to choose one", take(array))
 
     def test_what_pyarrow_does_with_other_permutations(self):
         """The page says so of this version; if it fails, look at what a newer one does."""
@@ -272,7 +272,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual(give_batch(["x"], lists=True)["x"].to_pylist(), [[0, 1, 2], [3, 4, 5]])
         make("float32", (3,), (0,))
         LIBRARY.add_column(b"y")
-        with self.assertRaisesRegex(ValueError, 'tensor "y": it has 3 rows, tensor "x" 2'):
+        with self.assertRaisesRegex(ValueError, 'tensor "y": it has 3 rows, but tensor "x" has 2'):
             give_batch(["x", "y"])
 
 
