@@ -102,7 +102,7 @@ class Generator {
 
   /// Seed and offset, for set_state().
   constexpr State state() const noexcept { return State{seed_, offset_, kVersion}; }
-  /// Continues from the position at which state() was called.
+  /// Continues from the position of `state`.
   /// Errors: NotSupported for a state of another version; the generator stays as it was.
   [[nodiscard]] Error set_state(const State& state) noexcept {
     if (state.version != kVersion) {

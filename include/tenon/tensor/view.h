@@ -104,7 +104,7 @@ TENON_VIEW(narrow, (ConstTensorArg t, int64_t dim, int64_t start, int64_t length
 /// squeeze(), flatten() and flip().
 ///
 /// Errors: InvalidArgument for a rank above 2, if no dimensions are given.
-/// Source: at::transpose and at::t. There is no t() here: many variables have that name.
+/// Source: at::transpose and at::t, whose name `t` many variables have.
 TENON_VIEW(transpose, (ConstTensorArg t, int64_t dim0, int64_t dim1), transpose(dim0, dim1))
 TENON_VIEW(transpose, (ConstTensorArg t), transpose())
 
