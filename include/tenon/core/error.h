@@ -348,7 +348,8 @@ TENON_END_NAMESPACE
   } while (false)
 
 /// Declares or assigns `lhs` from the value of a Result. If the Result failed, returns its error as
-/// TENON_TRY() does: `TENON_ASSIGN(auto t, try_zeros({2, 3}));`, `TENON_ASSIGN(t, try_ones({2}));`.
+/// TENON_TRY() does. Examples: `TENON_ASSIGN(auto t, try_zeros({2, 3}));`,
+/// `TENON_ASSIGN(t, try_ones({2}));`.
 ///
 /// Evaluates the Result once; moves the value out of a temporary, and out of std::move(named). It
 /// expands to several statements: an `if` around it needs braces. `lhs` must not have commas

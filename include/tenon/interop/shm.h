@@ -134,7 +134,7 @@ struct ShmSegment {
     const KeepErrno keep;
     struct stat file = {};
     const bool has_name = path != nullptr && ::fstat(fd, &file) == 0 && is_path_of(file, path);
-    if (base != nullptr) ::munmap(base, length);  // the mapping keeps the lock too
+    if (base != nullptr) ::munmap(base, length);  // like the descriptor, a mapping holds the lock
     ::close(fd);
     // The lock belongs to the open file description, which a forked process may share: another
     // open() shows whether the lock is still held. The file is opened after the descriptor is

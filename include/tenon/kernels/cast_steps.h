@@ -187,7 +187,7 @@ TENON_ALWAYS_INLINE void convert_doubles(char* out, const char* in, int64_t coun
     return convert_plain<OwnElement<ScalarType::to>::type, OwnElement<ScalarType::from>::type>( \
         out, in, count, context);
 
-/// Runs a step by its form for any processor.
+/// Runs a step in the form that works on every processor.
 TENON_TEMPLATE_INLINE TENON_VECTORIZE_WHOLE void run_baseline(Step step, char* out, const char* in,
                                                               int64_t count,
                                                               const CastContext& context) noexcept {

@@ -21,7 +21,7 @@
 TENON_BEGIN_NAMESPACE
 namespace detail {
 
-/// Whether every value of the real type is a float.
+/// Whether a float represents every value of the type, a real one, exactly.
 constexpr bool is_exact_in_float(ScalarType type) noexcept {
   return isIntegralType(type, true) ? elementSize(type) <= 2
                                     : isFloatingType(type) && type != ScalarType::Double;

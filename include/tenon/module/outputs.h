@@ -354,7 +354,9 @@ class Outputs {
   }
 
   Backend* memory_;
-  Error (*deliver_)(Outputs&) = nullptr;  // set with the first set output; else it is not linked
+  // Set when a tensor is first set for an output. On bare metal copy_to_set() is not linked if none
+  // ever is.
+  Error (*deliver_)(Outputs&) = nullptr;
   Span<const EValue> inputs_;
   detail::StoredArray<EValue> values_{detail::metadata_backend_for(memory_)};  // the last run's
   detail::StoredArray<Tensor> set_{detail::metadata_backend_for(memory_)};

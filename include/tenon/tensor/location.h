@@ -90,8 +90,8 @@ TENON_TEMPLATE_INLINE Error find_destination(const TensorArg& tensor, const char
   return check_distinct(to.layout, role);
 }
 
-/// Whether a backend's code may run while a tensor is in use: that of the tensor's backend, or with
-/// `asks_other` of another backend.
+/// Whether a backend's code may run while a tensor is in use: the code of the tensor's backend or,
+/// if `asks_other`, that of another backend.
 inline bool is_backend_asked(const TensorFields& tensor, bool asks_other) noexcept {
   return tensor.data_backend != nullptr || asks_other || !tensor.is_host_accessible();
 }

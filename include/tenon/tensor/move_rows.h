@@ -132,8 +132,8 @@ inline void join_unit(ElementPlan& plan) noexcept {
 }
 
 /// Converts rows [begin, end) in blocks that fit a buffer. `split` is how many destination
-/// dimensions are outside the row dimension. The elements inside the row dimension take
-/// `row_nbytes` in the buffer.
+/// dimensions are outside the row dimension. The elements at one index of the row dimension, and of
+/// the dimensions outside it, take `row_nbytes` in the buffer.
 TENON_TEMPLATE_INLINE TENON_NOINLINE void convert_rows(const RowMove& move, const ElementPlan& plan,
                                                        size_t split, int64_t row_nbytes,
                                                        int64_t begin, int64_t end) noexcept {

@@ -122,7 +122,8 @@ struct PythonImport {
   const DLPackExchangeAPI* api;   // of the object's type; may be null
   mutable bool has_type = false;  // whether tenon has a type for the array interface's elements
 
-  /// Looks up an attribute. Null if it does not exist, or with Python's error set.
+  /// Looks up an attribute. Null without an error if the attribute does not exist; null with
+  /// Python's error set if the look-up fails.
   PyRef find(const char* attribute) const {
     PyRef found(PyObject_GetAttrString(object, attribute));
     if (!found && PyErr_ExceptionMatches(PyExc_AttributeError) != 0) PyErr_Clear();

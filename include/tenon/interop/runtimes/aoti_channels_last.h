@@ -24,7 +24,7 @@ inline bool has_channels_last(const Layout& layout) noexcept {
   return has_channels_last(layout.sizes(), layout.strides());
 }
 
-/// Dense strides for sizes whose dimension `channels` is innermost.
+/// Sets dense strides for `sizes`, with dimension `channels` innermost.
 inline void set_channels_last(const Dims& sizes, size_t channels, Dims& strides) noexcept {
   strides = sizes;
   int64_t distance = 1;

@@ -23,9 +23,9 @@ struct AotiOptions {
   /// Whether an input whose strides differ from the model's is copied. If false, such an input is
   /// an error. If the model writes to the input, it is always an error.
   bool copies_inputs = true;
-  /// Whether an input's strides are taken to be row-major if neither the package nor the library's
-  /// source has the strides by which the model reads it. If false, a run with such an input is an
-  /// error.
+  /// Whether the model is assumed to read an input as row-major if neither the package nor the
+  /// library's source says with which strides it reads that input. If false, a run with such an
+  /// input is an error.
   bool assume_row_major = false;
   /// The number of threads for kernels. 0: the package's number, which examples/aoti/export.py
   /// writes, else 1. The model's own code uses the number that it was compiled for.

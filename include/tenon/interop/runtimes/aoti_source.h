@@ -36,8 +36,8 @@ inline int64_t source_number(std::string_view word) noexcept {
   return aoti_number(word);
 }
 
-/// Gives the symbols of sizes prime numbers as values, so that different products have different
-/// values.
+/// Gives each symbol that stands for a size a prime number as its value, so that different products
+/// have different values.
 struct SourceSymbols {
   static constexpr std::array<int64_t, 8> kSamples = {257, 263, 269, 271, 277, 281, 283, 293};
   std::array<std::string_view, kSamples.size()> names;

@@ -363,8 +363,8 @@ inline Error unregister_torch_operator(std::string_view name) noexcept {
 
 /// Calls a registered operator: one of register_torch_operator(), or a CPU operator of a loaded
 /// library for torch's stable ABI, such as "extension::scale". A kernel for the CPU has precedence
-/// over one for all devices, and a later one over earlier ones. Trailing inputs that are missing
-/// get the schema's defaults.
+/// over one for all devices; among kernels of the same kind, the one that was registered last.
+/// Trailing inputs that are missing get the schema's defaults.
 ///
 /// Ownership: the operator reads and writes the tensors in place, and may keep them. It makes its
 /// outputs.
