@@ -287,7 +287,7 @@ class complex {
   using value_type = T;
 
   complex() = default;
-  /// From the two parts, or from an object of any class with members real() and imag(), such as
+  /// From the two parts, or from an object of any class with members `real` and `imag`, such as
   /// std::complex.
   constexpr complex(T real, T imag = T()) noexcept : real_(real), imag_(imag) {}
   template <class C, class = std::enable_if_t<

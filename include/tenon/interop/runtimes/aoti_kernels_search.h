@@ -63,11 +63,12 @@ struct SortedSearch {
     }
     TENON_TRY(make_dense(given, ScalarType::Long, sorter));
     const ArrayRef<int64_t> sizes = given.sizes();
+    const int64_t count = sizes.empty() ? 1 : sizes[sizes.size() - 1];  // check() refuses rank 0
     const auto* const at = dense_data<int64_t>(sorter);
     for (int64_t i = 0; i < given.numel(); ++i) {
-      if (at[i] >= 0 && at[i] < sizes[sizes.size() - 1]) continue;
+      if (at[i] >= 0 && at[i] < count) continue;
       return fail(Error::OutOfBounds, "the sorter has index ", at[i], ", expected 0 to ",
-                  sizes[sizes.size() - 1] - 1);
+                  count - 1);
     }
     return Error::Ok;
   }
