@@ -18,6 +18,7 @@ TENON_BEGIN_NAMESPACE
 /// Ownership: holds a handle to the tensor, which keeps the tensor's memory alive.
 /// Threads: as a plain value.
 struct NamedTensor {
+  /// Shares the tensor's memory. The tensor is a `Tensor` or a `TensorPtr`.
   NamedTensor(std::string name_in_file, const detail::ListedTensor& t)
       : name(std::move(name_in_file)), tensor(t.tensor) {}
   std::string name;  ///< in the file
