@@ -229,9 +229,12 @@ check() {
   took "$what"
 }
 
-# folders_but_for REGEX: the folders of tests/GROUP that have files, but for those that match, as -DTENON_TESTS wants them.
+# folders_but_for REGEX PATH...: the folders of tests that have files in these, but for those that match, as -DTENON_TESTS
+# wants them.
 folders_but_for() {
-  git ls-files tests | sed -n 's:^tests/[a-z]*/\(.*\)/[^/]*$:\1:p' | sort -u | grep -vE "^($1)(/|$)" | paste -sd ';'
+  local left_out=$1
+  shift
+  git ls-files "$@" | sed -n 's:^tests/[a-z]*/\(.*\)/[^/]*$:\1:p' | sort -u | grep -vE "^($left_out)(/|$)" | paste -sd ';'
 }
 
 # changed PATH...: whether these differ from the main branch, or on it from the commit before. Without history they do.
@@ -297,9 +300,11 @@ else
   done
   tests='core;kernels;tensor;backend;exchange;module;testing'
   strict='-pedantic-errors -DTENON_PORTABLE=1'
+  portable='core;kernels;backend'
+  [ -z "$nightly" ] || portable=$tests
   # Without it GCC fuses operations where the processor can, and TENON_PORTABLE has no way to forbid that. Its code is
-  # in core and kernels; each night all tests run with it.
-  other portable-gcc g++ "$strict -ffp-contract=off" "${nightly:+$tests;}core;kernels"
+  # in these three folders; each night all tests run with it.
+  other portable-gcc g++ "$strict -ffp-contract=off" "$portable"
   # With every partner hidden: each folder configures and says what it lacks, and a consumer builds. The
   # tests themselves are built with partners, below.
   hide_partners
@@ -335,12 +340,12 @@ else
     [ -z "$names" ] || unchanged_tests=(-E "^(${names#|})")
     step "left out, as unchanged: $unchanged ${unchanged_tests[*]} ${extent[*]}"
   fi
-  build gcc --preset gcc "${options[@]}" "${extent[@]}" -DTENON_TESTS=".;$(folders_but_for "$unchanged")"
+  build gcc --preset gcc "${options[@]}" "${extent[@]}" -DTENON_TESTS=".;$(folders_but_for "$unchanged" tests)"
   run_tests gcc "${unchanged_tests[@]}"
   sanitized=
   if [ -z "$nightly" ]; then
-    # What is about memory and threads, not about the compiler's work, packages, weight and the documentation's code.
-    sanitized=".;$(folders_but_for "$unchanged|"'accessor|budgets|clang|compile|consumer|cxx_module|debugger|docs|embedded|fast_math|inspect|layouts|no_error_text|no_exceptions|no_heap|odr|openmp|opencl|packages|partner_headers|portable|registers|shared|structure|warnings|weight')"
+    # What is about memory and threads, not about the compiler's work.
+    sanitized=".;$(folders_but_for "$unchanged" tests/unit tests/stress tests/builds/free_memory tests/platforms/environment)"
   fi
   run sanitizers --preset sanitizers "${options[@]}" -DCatch2_DIR="$partners/catch2/usr/lib/cmake/Catch2" \
     -DTENON_TESTS="$sanitized" "${extent[@]}"
