@@ -253,4 +253,49 @@ TEST_CASE("arena: one destroyed before its tensors is reported, and dropping tho
   lent.reset();
 }
 
+TEST_CASE("metadata: whichever block is refused, the error says so, and all is released once") {
+  struct Keeper : HostMemoryBackend {
+    const char* name() const noexcept override { return "metadata_backend"; }
+    Backend* metadata_backend() noexcept override { return this; }
+    void* allocate(size_t nbytes, size_t) noexcept override {
+      return --until == 0 ? nullptr : std::malloc(nbytes);
+    }
+    void deallocate(void* p, size_t) noexcept override { std::free(p); }
+    int until = 0;
+  } metadata_backend;
+  float data[6] = {};
+  Calls calls;
+  const TensorPtr t = from_blob(data, {2, 3}, metadata_backend);
+  const BackendScope scope(metadata_backend);
+  const std::function<Result<TensorPtr>()> makers[] = {
+      [&] {
+        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter());
+      },
+      [&] {
+        return try_from_blob(data, {2, 3}, ScalarType::Float, calls.deleter(), metadata_backend);
+      },
+      [&] { return for_blob(data, {6}).deleter(calls.deleter()).try_make_tensor_ptr(); },
+      [&] {
+        return try_make_tensor_ptr(*t, {3, 2});
+      },
+      [&] { return try_make_tensor_ptr(t); },
+      [&] { return try_make_tensor_ptr(t->impl()); },
+  };
+  for (const auto& make : makers) {
+    for (int n = 1; n < 4; ++n) {
+      calls = Calls();
+      metadata_backend.until = n;
+      const Result<TensorPtr> made = make();
+      INFO("maker " << &make - makers << ", block " << n << ", " << made.message());
+      CHECK(made.ok() == (n > 1));
+      if (made.ok()) continue;
+      CHECK(made.error() == Error::OutOfMemory);
+      CHECK(contains(made.message(), ": backend metadata_backend has no memory for "));
+      CHECK(calls.count == (&make - makers < 3 ? 1 : 0));
+      CHECK(metadata_backend.live_blocks() == 1);
+    }
+  }
+  metadata_backend.until = 0;
+}
+
 }  // namespace arena_test

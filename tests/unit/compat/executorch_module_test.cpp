@@ -483,4 +483,26 @@ TEST_CASE("executorch: a method that throws gives a code, and runs again") {
   CHECK(first(module.forward()) == 3);  // the inputs are still set
 }
 
+TEST_CASE("executorch: a method may use its own module, but not run or unload itself") {
+  Module* self = nullptr;
+  std::vector<Error> errors;
+  int answer = 0;
+  Module module(make_double([&] {
+    errors.push_back(self->forward(inputs()).error());
+    errors.push_back(self->forward().error());
+    errors.push_back(self->set_input(EValue(int64_t{5}), 1));
+    answer = static_cast<int>(self->execute("answer")->at(0).toInt());
+    CHECK(!self->unload_method("forward"));
+    CHECK(self->is_method_loaded("forward"));
+  }));
+  self = &module;
+  CHECK(module.set_inputs(inputs()) == Error::Ok);
+  CHECK(first(module.forward()) == 3);
+  REQUIRE(errors.size() == 3);
+  CHECK(errors[0] == Error::InvalidState);
+  CHECK(errors[1] == Error::InvalidState);  // forward() without inputs: as if they were missing
+  CHECK(answer == 42);
+  CHECK(module.unload_method("forward"));
+}
+
 }  // namespace executorch_module_test

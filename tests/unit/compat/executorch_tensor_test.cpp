@@ -221,4 +221,68 @@ TEST_CASE("executorch: lists moved into a maker leave empty vectors") {
   CHECK((sizes.empty() && strides.empty() && dim_order.empty()));  // NOLINT
 }
 
+TEST_CASE("executorch: makers build in one chain or step by step") {
+  double data[6] = {};
+  auto chained = for_blob(data, {2, 3}, ScalarType::Double)
+                     .strides({3, 1})
+                     .dynamism(TensorShapeDynamism::STATIC)
+                     .make_tensor_ptr();
+  CHECK(chained->shape_dynamism() == TensorShapeDynamism::STATIC);
+  auto maker = for_blob(data, {2, 3});
+  maker.dim_order({0, 1});
+  TensorPtr converted = std::move(maker);
+  CHECK(converted->scalar_type() == ScalarType::Double);
+}
+
+TEST_CASE("executorch: an impl is shared, a Tensor and a TensorPtr are viewed and kept alive") {
+  auto impl = make_tensor_impl_ptr({2, 3}, {1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f});
+  auto first = make_tensor_ptr(impl);
+  auto second = make_tensor_ptr(first);
+  CHECK(resize_tensor_ptr(first, {3, 2}) == Error::Ok);
+  CHECK(impl->size(0) == 3);
+  CHECK(second->size(0) == 2);
+  CHECK(second->const_data_ptr() == first->const_data_ptr());
+
+  int released = 0;
+  auto view = make_tensor_ptr(*first, {6}, {}, {}, [&released](void*) { ++released; });
+  impl.reset();
+  first.reset();
+  second.reset();
+  CHECK(view->const_data_ptr<float>()[5] == 6.0f);
+  view.reset();
+  CHECK(released == 1);
+}
+
+TEST_CASE("executorch: an element type may be spelled out for a vector, and its ScalarType too") {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const Sizes strides = {3, 1};
+  const float* const address = values.data();
+  for (const TensorPtr& t : {
+           make_tensor_ptr<float>({2, 3}, values),
+           make_tensor_ptr<float>({2, 3}, values, {}, strides),
+           make_tensor_ptr<float, ScalarType::Float>({2, 3}, {1, 2, 3, 4, 5, 6}),
+       }) {
+    CHECK(t->scalar_type() == ScalarType::Float);
+    CHECK(t->dim() == 2);
+    CHECK(t->stride(0) == 3);
+    CHECK(t->const_data_ptr<float>()[5] == 6);
+  }
+  const auto adopted = make_tensor_ptr<float>(Sizes{2, 3}, std::move(values));
+  CHECK(adopted->const_data_ptr() == address);
+  const auto longs = make_tensor_ptr<int64_t>({3}, std::vector<int64_t>{1, 2, 3});
+  CHECK(longs->const_data_ptr<int64_t>()[2] == 3);
+  const std::vector<float> two = {1, 2};
+  CHECK(make_tensor_ptr<float>(two)->const_data_ptr<float>()[1] == 2);
+  CHECK(make_tensor_ptr<float>(two, ScalarType::Double)->const_data_ptr<double>()[1] == 2);
+  CHECK(make_tensor_ptr<float, ScalarType::Float>({1, 2})->const_data_ptr<float>()[1] == 2);
+  CHECK(make_tensor_ptr<float>({2}, two, {}, {}, ScalarType::Double)->element_size() == 8);
+  const auto columns = make_tensor_ptr<float>({2, 1}, two, {1, 0}, {1, 2}, ScalarType::Double,
+                                              TensorShapeDynamism::STATIC);
+  CHECK(columns->const_data_ptr<double>()[1] == 2);
+  CHECK(columns->dim_order()[0] == 1);
+  CHECK(columns->shape_dynamism() == TensorShapeDynamism::STATIC);
+  CHECK(make_tensor_ptr<int>({3})->dim() == 1);
+  CHECK(make_tensor_ptr<float>(3)->const_data_ptr<float>()[0] == 3);
+}
+
 }  // namespace executorch_tensor_test

@@ -85,9 +85,13 @@ TEST_CASE("device: any other text is an error that quotes it") {
 }
 
 TEST_CASE("device: it is printed as it is parsed, the CPU without an index") {
+  CHECK(Device("cpu:0").to_string() == "cpu");
+  CHECK(Device(DeviceType::CUDA).to_string() == "cuda:0");
   CHECK(Device("cuda:12").to_string() == "cuda:12");
   CHECK(Device(DeviceType::CUDAManaged, 3).to_string() == "cuda_managed:3");
+  CHECK(text_of(Device()) == "cpu");
   CHECK(text_of(Device("cuda:12")) == "cuda:12");
+  CHECK(text_of(Device(DeviceType::Meta)) == "meta:0");
 }
 
 }  // namespace device_test

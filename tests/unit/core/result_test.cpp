@@ -94,6 +94,7 @@ TEST_CASE("result: assignment works between values and errors in every combinati
   const auto error = [] { return Result<Counted>(fail(Error::NotFound, "none")); };
   {
     Result<Counted> result = value(1);
+    CHECK(Counted::alive == 1);
     result = value(2);
     CHECK(result->value == 2);
     CHECK(Counted::alive == 1);
@@ -101,9 +102,12 @@ TEST_CASE("result: assignment works between values and errors in every combinati
     CHECK(result.error() == Error::NotFound);
     CHECK(std::string(result.message()) == "none");
     CHECK(Counted::alive == 0);
+    result = error();
+    CHECK(std::string(result.message()) == "none");
     result = value(3);
     CHECK(result.ok());
     CHECK(result->value == 3);
+    CHECK(Counted::alive == 1);
     Result<Counted>& same = result;
     result = std::move(same);
     CHECK(result->value == 3);
@@ -143,6 +147,10 @@ TEST_CASE("result: value_or gives the value, or the other, also of what only mov
   CHECK(failed.value_or(1) == 1);
   CHECK(half_of(8).value_or(1) == 4);
   CHECK(half_of(7).value_or(short{1}) == 1);
+  Result<std::string> text = std::string("a text");
+  CHECK(text.value_or("other") == "a text");
+  CHECK(*text == "a text");
+  CHECK(Result<std::string>(fail(Error::NotFound, "none")).value_or("other") == "other");
   Result<std::unique_ptr<int>> pointer = std::make_unique<int>(5);
   CHECK(*std::move(pointer).value_or(nullptr) == 5);
   Result<std::unique_ptr<int>> none = fail(Error::NotFound, "none");

@@ -71,6 +71,7 @@ TEST_CASE("to_binary: of any strides, every limit is a prefix of the elements in
 
 TEST_CASE("to_binary: what has no elements to read, and a negative limit, are errors") {
   RAISES(InvalidState, "to_binary: the tensor is undefined", to_binary(Tensor()));
+  RAISES(InvalidState, "to_binary: the tensor is undefined", to_binary(TensorPtr()));
   RAISES(InvalidState, "to_binary: the tensor is a placeholder without data",
          to_binary(make_tensor_ptr({2}, nullptr)));
   float data[2] = {};
@@ -82,6 +83,8 @@ TEST_CASE("to_binary: what has no elements to read, and a negative limit, are er
          to_binary(make_tensor_ptr(1), -1));
   FAILS(InvalidArgument, "try_to_binary: the limit of -1 elements is negative",
         try_to_binary(make_tensor_ptr(1), -1));
+  FAILS(InvalidState, "try_to_binary: the tensor is undefined", try_to_binary(TensorPtr()));
+  CHECK(*try_to_binary(make_tensor_ptr(1)) == to_binary(make_tensor_ptr(1)));
 }
 
 TEST_CASE("from_binary: takes a vector, a span, an array, or a pointer with a length") {

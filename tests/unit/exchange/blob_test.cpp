@@ -162,15 +162,23 @@ TEST_CASE("from_byte_strides: counts a camera's pitch in bytes, and strides of a
   CHECK(blob.data == frame);
   CHECK(list_of(blob.sizes) == Vector{2, 3});
   CHECK(list_of(blob.strides) == Vector{5, 1});
+  CHECK(blob.dtype == ScalarType::Short);
+  CHECK(blob.device == Device());
+  CHECK_FALSE(blob.readonly);
+  CHECK(blob.nbytes() == 16);
   CHECK(values<int16_t>(from_blob(blob)) == std::vector<int16_t>{1, 2, 3, 4, 5, 6});
   const void* const there = frame + 5;
   const Blob turned =
       *Blob::from_byte_strides(there, {2, 2, 3}, {-10, 0, 2}, ScalarType::Short, "cuda:1");
+  CHECK(list_of(turned.strides) == Vector{-5, 0, 1});
   CHECK(turned.readonly);
   CHECK(turned.device == Device("cuda:1"));
+  CHECK(Blob::from_byte_strides(frame, {2, 5}, {}, ScalarType::Short)->strides.empty());
+  CHECK(Blob::from_byte_strides(frame, {}, {}, ScalarType::Short)->nbytes() == 2);
+  const Vector shape(8, 1);
   void* const bytes = frame;
-  CHECK(Blob::from_byte_strides(bytes, Vector(8, 1), Vector(8, 4), ScalarType::Int)->strides ==
-        Dims(Vector(8, 1)));
+  CHECK(list_of(Blob::from_byte_strides(bytes, shape, Vector(8, 4), ScalarType::Int)->strides) ==
+        shape);
 }
 
 TEST_CASE("byte_strides: are what from_byte_strides takes, of empty strides the dense ones") {
@@ -242,6 +250,8 @@ TEST_CASE("from_blob: null data serves for zero elements and the Meta device, no
   CHECK_ERROR(Error::InvalidArgument,
               "from_blob: the data is null, but sizes {2, 3} hold 6 elements",
               from_blob(Blob::of(nullptr, {2, 3}, ScalarType::Float)));
+  CHECK_ERROR(Error::InvalidArgument, "from_blob: the data is null",
+              from_blob(to_blob(make_tensor_ptr({1}, nullptr))));
   CHECK(from_blob(Blob{nullptr, {2, 3}, {}, ScalarType::Half, DeviceType::Meta})->numel() == 6);
 }
 
@@ -475,6 +485,26 @@ TEST_CASE("from_blob: an owner whose move throws is dropped once, wherever it th
   }
   CHECK(completed > 0);
   CHECK(completed < 6);
+}
+
+TEST_CASE("to_owned_blob: fetches what only a backend reaches, and says what it cannot") {
+  MinimalBackend b;
+  const Blob copy = to_owned_blob(make_tensor_ptr({2, 2}, {1, 2, 3, 4}, b));
+  CHECK(copy.device == Device());
+  CHECK(values<int32_t>(from_blob(copy)) == Ints{1, 2, 3, 4});
+  CHECK(b.live_blocks() == 0);
+  b.will["copy_to_host"] = Answer::Fails;
+  RAISES(AccessFailed, "to_owned_blob: backend minimal failed in copy_to_host",
+         to_owned_blob(zeros({2}, b)));
+  RAISES(InvalidState, "to_owned_blob: the source tensor is undefined", to_owned_blob(TensorPtr()));
+  RAISES(InvalidState, "to_owned_blob: the source tensor is a placeholder without data",
+         to_owned_blob(make_tensor({2}, nullptr)));
+  RETURNS(InvalidState, "try_to_owned_blob: the source tensor is undefined",
+          try_to_owned_blob(Tensor()).error());
+  const TensorPtr far = from_blob(
+      Blob{reinterpret_cast<void*>(uintptr_t{4096}), {2}, {}, ScalarType::Float, "cuda:1"});
+  CHECK(try_to_owned_blob(far).error() == Error::NotSupported);
+  CHECK(to_owned_blob(zeros({0, 3})).nbytes() == 0);
 }
 
 #if !TENON_ATEN_MODE  // where strides are not negative

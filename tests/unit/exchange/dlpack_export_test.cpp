@@ -129,13 +129,16 @@ TEST_CASE("to_dlpack: a read-only tensor has flag 1, its views too; a copy may b
 TEST_CASE("to_dlpack: what has no data is an error by the called name, which retains nothing") {
   const auto check = [](const TensorArg& t, Error error, const std::string& words) {
     CHECK_ERROR(error, "to_dlpack: " + words, to_dlpack(t));
+    CHECK_ERROR(error, "to_dlpack: ", to_dlpack(t, true));
     CHECK_ERROR(error, "to_dlpack_legacy: " + words, to_dlpack_legacy(t));
     const auto made = try_to_dlpack(t);
     CHECK(made.error() == error);
     CHECK(contains(made.message(), "try_to_dlpack: " + words));
+    CHECK(try_to_dlpack(t, true).error() == error);
     CHECK(contains(try_to_dlpack_legacy(t).message(), "try_to_dlpack_legacy: " + words));
   };
   check(Tensor(), Error::InvalidState, "the tensor is undefined");
+  check(TensorPtr(), Error::InvalidState, "the tensor is undefined");
   check(make_tensor_ptr({2}, nullptr), Error::InvalidState, "the tensor is a placeholder");
   const TensorPtr t = make_template({2, 3}, ScalarType::Float);
   check(t, Error::NotSupported, "the tensor is a meta tensor");

@@ -124,32 +124,54 @@ TEST_CASE("round trip: what is not just the tensor is a view of it, as the expor
 
 TEST_CASE("round trip: an edited struct is checked as any other, and released once") {
   struct Edited {
-    Error error;
+    const char* words;  // of the error; empty where there is none
     void (*edit)(Managed&);
-    bool is_tensor = false;  // the exported one
+    Error error;
+    bool is_tensor;  // the exported one
   };
-  const Error invalid = Error::InvalidArgument;
   const Edited rows[] = {
-      {Error::Ok, [](Managed&) {}, true},
-      {Error::Ok, [](Managed& m) { m.dl_tensor.device.device_id = 7; }, true},  // of the host
-      {Error::NotSupported, [](Managed& m) { m.dl_tensor.device.device_type = 0; }},
-      {invalid, [](Managed& m) { m.dl_tensor.ndim = -1; }},
-      {invalid, [](Managed& m) { m.dl_tensor.ndim = 65; }},
-      {Error::Ok, [](Managed& m) { m.dl_tensor.ndim = 1; }},
-      {invalid, [](Managed& m) { m.dl_tensor.shape = nullptr; }},
-      {Error::Ok, [](Managed& m) { m.dl_tensor.strides = nullptr; }},
-      {invalid, [](Managed& m) { m.dl_tensor.shape[1] = -2; }},
-      {invalid, [](Managed& m) { m.dl_tensor.strides[0] = INT64_MAX; }},
-      {Error::Ok, [](Managed& m) { std::swap(m.dl_tensor.strides[0], m.dl_tensor.strides[1]); }},
-      {invalid, [](Managed& m) { m.dl_tensor.byte_offset = UINT64_MAX; }},
-      {invalid, [](Managed& m) { m.dl_tensor.data = nullptr; }},
-      {Error::Ok, [](Managed& m) { m.dl_tensor.dtype.code = 2; }},  // float
-      {Error::NotSupported, [](Managed& m) { m.dl_tensor.dtype.lanes = 2; }},
-      {Error::Ok, [](Managed& m) { m.flags = dlpack::kDLPackReadOnly; }},
-      {Error::NotSupported, [](Managed& m) { m.version.major = 2; }},
+      {"", [](Managed&) {}, Error::Ok, true},
+      {"", [](Managed& m) { m.dl_tensor.device.device_id = 7; }, Error::Ok, true},  // of the host
+      {"index is -5",
+       [](Managed& m) {
+         m.dl_tensor.device = {2, -5};
+       },
+       Error::InvalidArgument, false},
+      {"device type 0",
+       [](Managed& m) {
+         m.dl_tensor.device = {0, 0};
+       },
+       Error::NotSupported, false},
+      {"ndim is -1", [](Managed& m) { m.dl_tensor.ndim = -1; }, Error::InvalidArgument, false},
+      {"ndim is 65", [](Managed& m) { m.dl_tensor.ndim = 65; }, Error::InvalidArgument, false},
+      {"", [](Managed& m) { m.dl_tensor.ndim = 1; }, Error::Ok, false},
+      {"shape is null", [](Managed& m) { m.dl_tensor.shape = nullptr; }, Error::InvalidArgument,
+       false},
+      {"", [](Managed& m) { m.dl_tensor.strides = nullptr; }, Error::Ok, false},
+      {"is negative", [](Managed& m) { m.dl_tensor.shape[1] = -2; }, Error::InvalidArgument, false},
+      {"overflow", [](Managed& m) { m.dl_tensor.strides[0] = INT64_MAX; }, Error::InvalidArgument,
+       false},
+      {"", [](Managed& m) { std::swap(m.dl_tensor.strides[0], m.dl_tensor.strides[1]); }, Error::Ok,
+       false},
+      {"",
+       [](Managed& m) {
+         m.dl_tensor.byte_offset = 8;
+         m.dl_tensor.ndim = 1;
+       },
+       Error::Ok, false},
+      {"byte offset", [](Managed& m) { m.dl_tensor.byte_offset = UINT64_MAX; },
+       Error::InvalidArgument, false},
+      {"data is null", [](Managed& m) { m.dl_tensor.data = nullptr; }, Error::InvalidArgument,
+       false},
+      {"", [](Managed& m) { m.dl_tensor.dtype.code = 2; }, Error::Ok, false},  // float
+      {"no element type", [](Managed& m) { m.dl_tensor.dtype.lanes = 2; }, Error::NotSupported,
+       false},
+      {"no element type", [](Managed& m) { m.dl_tensor.dtype = {}; }, Error::NotSupported, false},
+      {"", [](Managed& m) { m.flags = dlpack::kDLPackReadOnly; }, Error::Ok, false},
+      {"DLPack 2.", [](Managed& m) { m.version.major = 2; }, Error::NotSupported, false},
   };
   for (const Edited& row : rows) {
-    INFO("row " << &row - rows);
+    INFO("row " << &row - rows << ", " << row.words);
     int32_t memory[] = {1, 2, 3, 4};
     released = 0;
     TensorPtr t = from_blob(memory, {2, 2}, ScalarType::Int, [](void*) { ++released; });
@@ -158,12 +180,36 @@ TEST_CASE("round trip: an edited struct is checked as any other, and released on
     {
       const Result<TensorPtr> made = try_from_dlpack(exported);
       CHECK(made.error() == row.error);
+      CHECK(std::string(made.message()).find(row.words) != std::string::npos);
       if (made.ok()) CHECK(((*made)->impl() == t->impl()) == row.is_tensor);
       t.reset();
       CHECK(released == (made.ok() ? 0 : 1));
     }
     CHECK(released == 1);
   }
+  // Another deleter is another library's.
+  static Managed* inner = nullptr;
+  static int calls = 0;
+  TensorPtr t = make_tensor_ptr({1, 2});
+  inner = to_dlpack(t);
+  Managed copy = *inner;
+  copy.deleter = [](Managed*) {
+    ++calls;
+    DLPackDeleter()(inner);
+  };
+  TensorPtr back = from_dlpack(&copy);
+  CHECK(ownership(back) == Ownership::Adopted);
+  back.reset();
+  CHECK(calls == 1);
+  // What is not aligned for its elements is copied, tenon's own too.
+  alignas(8) char bytes[12] = {};
+  const TensorPtr odd = from_blob(static_cast<void*>(bytes + 1), {2}, ScalarType::Int);
+  CHECK(ownership(from_dlpack(to_dlpack(odd))) == Ownership::Owned);
+  CHECK(try_from_dlpack(to_dlpack(odd), false).error() == Error::NotSupported);
+  // And what is asked for elsewhere, or as a copy.
+  CHECK(from_dlpack(to_dlpack(t), true)->impl() != t->impl());
+  CHECK(try_from_dlpack(to_dlpack(t), none, Device(DeviceType::CUDA)).error() ==
+        Error::NotSupported);
 }
 
 TEST_CASE("round trip: other memory in a blob or struct is not the tensor's, which is its owner") {

@@ -96,11 +96,18 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   };
   refused({2, 32, 1}, {3}, {}, Error::NotSupported,
           "DLPack's code 2 with 32 bits and 1 lanes is not a packed type; from_dlpack() takes");
+  refused({17, 8, 1}, {3}, {}, Error::NotSupported, "code 17 with 8 bits");
+  refused({0, 3, 1}, {3}, {}, Error::NotSupported, "code 0 with 3 bits");
+  refused({17, 4, 0}, {3}, {}, Error::NotSupported, "0 lanes");
   refused({17, 4, 4}, {3}, {}, Error::NotSupported,
           "4 lanes of Float4_e2m1fn, expected 1, or as many as are in a byte");
+  refused({15, 6, 4}, {3}, {}, Error::NotSupported, "4 lanes of Float6_e2m3fn");
   refused(kFloat4, {2, 4}, {8, 1}, Error::NotSupported, "which are not contiguous");
+  refused(kFloat4, {2, 4}, {1, 2}, Error::NotSupported, "which are not contiguous");
+  refused(kFloat4, {2}, {-1}, Error::NotSupported, "which are not contiguous");
   refused(kFloat4, {-1}, {}, Error::InvalidArgument, "size -1 of dimension 0 is negative");
   refused(kPairs, {INT64_MAX}, {}, Error::InvalidArgument, "overflow");
+  refused(kPairs, {0, INT64_MAX}, {}, Error::InvalidArgument, "overflow");
 
   Lent<> padded(memory, kFloat4, {4});
   padded.managed.flags = dlpack::kDLPackIsSubbyteTypePadded;
@@ -113,6 +120,9 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   Lent<> rank(memory, kPairs, {3});
   rank.tensor().ndim = -1;
   check_refused(rank, Error::InvalidArgument, "ndim is -1");
+  Lent<> many(memory, kPairs, {3});
+  many.tensor().ndim = 65;
+  check_refused(many, Error::InvalidArgument, "ndim is 65");
   Lent<> shape(memory, kPairs, {3});
   shape.tensor().shape = nullptr;
   check_refused(shape, Error::InvalidArgument, "the shape is null");
@@ -120,6 +130,9 @@ TEST_CASE("from_dlpack_packed: what it refuses is released once") {
   check_refused(data, Error::InvalidArgument, "the data is null");
   RAISES(InvalidArgument, "from_dlpack_packed: the pointer is null",
          from_dlpack_packed(static_cast<Legacy*>(nullptr)));
+  Lent<> thrown(memory, kFloat32, {3});
+  RAISES(NotSupported, "from_dlpack_packed: DLPack's code 2", from_dlpack_packed(thrown.get()));
+  CHECK(thrown.released == 1);
 }
 
 TEST_CASE("to_dlpack_packed: the bytes' memory, sizes and strides, with the type of the numbers") {

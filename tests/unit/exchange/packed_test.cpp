@@ -139,10 +139,11 @@ TEST_CASE("unpack: errors") {
   const TensorPtr t = zeros({2, 4}, ScalarType::Byte);
   RAISES(InvalidArgument, "unpack: the packed type is Undefined (0)",
          unpack(t, PackedType::Undefined));
+  RAISES(InvalidArgument, "the packed type is Undefined (11)",
+         unpack(t, static_cast<PackedType>(11)));
   RAISES(InvalidType, "dtype is Char, expected Byte, with packed numbers; view_as_type(",
          unpack(zeros({2}, ScalarType::Char), PackedType::Int4));
-  RAISES(InvalidArgument,
-         "no last dimension, along which Int4 are unpacked; reshape(t, {1}) has one",
+  RAISES(InvalidArgument, "no last dimension, along which Int4 are unpacked; reshape(t, {1}) has",
          unpack(zeros({}, ScalarType::Byte), PackedType::Int4));
   RAISES(InvalidArgument,
          "the last of sizes {2, 4} is not a multiple of the 3 bytes that hold four Float6_e2m3fn",
@@ -151,6 +152,9 @@ TEST_CASE("unpack: errors") {
       from_blob(mutable_data_ptr(t), {int64_t{1} << 62}, Strides{0}, ScalarType::Byte);
   RAISES(InvalidArgument, "the last of sizes {4611686018427387904} is too large",
          unpack(large, PackedType::Int2));
+  RAISES(InvalidArgument, "overflow",
+         unpack(narrow(large, 0, 0, int64_t{1} << 60), PackedType::Int2));
+  CHECK(try_unpack(t, PackedType::Int4).ok());
   CHECK(try_unpack(nothing, PackedType::Int4).message() ==
         std::string("try_unpack: the tensor is undefined"));
 }

@@ -162,4 +162,12 @@ TEST_CASE("copy plan: what the destination has reversed is turned on both sides"
   CHECK(cast.src == kSrc + 6);
 }
 
+TEST_CASE("copy plan: kinds have names") {
+  std::string names;
+  for (int kind : {0, 1, 2, 3, 4, 5, 6, 99}) {
+    names += std::string(toString(static_cast<CopyKind>(kind))) + " ";
+  }
+  CHECK(names == "alias memcpy rows transpose cast general staged unknown ");
+}
+
 }  // namespace element_plan_test

@@ -115,18 +115,23 @@ TEST_CASE("random_plan: bounds at the ends of what a type holds, and just beyond
   using T = ScalarType;
   const Row rows[] = {
       {T::Half, 0, 65505, "[0, 65505) is beyond the range of Half"},
+      {T::Float8_e4m3fn, 0, 449, "beyond the range of Float8_e4m3fn"},
       {T::Byte, 0, 256.5, "[0, 256.5) is beyond the range of Byte"},
       {T::Long, 0, 0x1.0000000000001p63, "beyond the range of Long"},
       {T::Long, -0x1.0000000000001p63, 0, "beyond the range of Long"},
       {T::Half, -65504, 65504},
+      {T::Float8_e4m3fn, -448, 448},
       {T::Byte, -0.99, 256},
       {T::UInt64, -0.5, 0x1p64},
       {T::Bool, -1e30, 1e30},  // any number is a Bool
       // Of which the width is one of what computes.
       {T::BFloat16, -3e38, 3e38, "is beyond the range of Float"},
+      {T::Bool, -1e39, 1, "is beyond the range of Float"},
+      {T::Float, -1.7e38, 1.7e38},
       {T::Double, 0, DBL_MAX},
       // With a value of the type between them.
       {T::Float8_e4m3fn, 17, 18, "[17, 18) holds no Float8_e4m3fn"},
+      {T::Float, 1 + 1e-9, 1 + 2e-9, "holds no Float"},
       {T::Half, -1e-10, -1e-11, "holds no Half"},
       {T::Half, -1e-10, 0, "holds no Half"},
       {T::Half, -1e-10, 1e-10},  // 0

@@ -180,4 +180,34 @@ TEST_CASE("read: tiles of two memories have each pair of elements once") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("read: of other types than each other, and no further than the caller wants") {
+  std::vector<int32_t> memory = numbers<int32_t>(20000);
+  std::vector<int64_t> other = numbers<int64_t>(20000);
+  const tenon::Dims sizes{100, 200};
+  const tenon::Dims rows{200, 1};
+  const tenon::Dims columns{1, 100};
+  for (const bool stops : {false, true}) {
+    ElementPlan plan;
+    begin_plan(plan, {memory.data(), tenon::ScalarType::Int, tenon::Device(), sizes, rows},
+               {other.data(), tenon::ScalarType::Long, tenon::Device(), sizes, columns},
+               tenon::CastMode::Checked);
+    merge_dims(plan, -1);
+    int64_t seen = 0;
+    int64_t pieces = 0;
+    int64_t wrong = 0;
+    const bool result = read_tiles(plan, [&](const char* const* sides, int64_t count) noexcept {
+      for (int64_t i = 0; i < count; ++i) {
+        const auto at = load_element<int32_t>(sides[0], i);
+        wrong += load_element<int64_t>(sides[1], i) != at % 200 * 100 + at / 200;
+      }
+      seen += count;
+      return !stops || ++pieces != 2;
+    });
+    CHECK(result == !stops);
+    CHECK(wrong == 0);
+    CHECK((seen == 20000) == !stops);
+    CHECK((pieces == 2) == stops);
+  }
+}
+
 }  // namespace read_elements_test

@@ -282,4 +282,24 @@ TEST_CASE("EValue: it is as large as a tensor's handle and a word, and what cann
   STATIC_REQUIRE(std::is_nothrow_constructible_v<EValue, TensorPtr>);
 }
 
+TEST_CASE("EValue: the try forms give the value or the error") {
+  const EValue list(std::vector<int>{1, 2});
+  CHECK(*EValue(5).tryToInt() == 5);
+  CHECK(*EValue(0.5).tryToDouble() == 0.5);
+  CHECK(*EValue(true).tryToBool());
+  CHECK(EValue("text").tryToString().ok());
+  CHECK((*EValue(pair()).tryToTensor()).numel() == 2);
+  CHECK((*EValue(3).tryToScalar()).to<int>() == 3);
+  CHECK((*list.tryToIntList())[1] == 2);
+  RETURNS(InvalidType, "tryToDoubleList: the EValue is an IntList of 2",
+          list.tryToDoubleList().error());
+  CHECK_FALSE(EValue().tryToInt().ok());
+  CHECK_FALSE(EValue().tryToTensor().ok());
+  CHECK_FALSE(EValue().tryToScalar().ok());
+  CHECK_FALSE(EValue().tryToString().ok());
+  CHECK_FALSE(list.tryToBoolList().ok());
+  CHECK_FALSE(list.tryToTensorList().ok());
+  CHECK_FALSE(list.tryToOptionalTensorList().ok());
+}
+
 }  // namespace evalue_test

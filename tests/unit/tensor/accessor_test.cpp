@@ -37,6 +37,8 @@ TEST_CASE("accessor: index by index and a(i, j) reach the same elements, for rea
   CHECK(a.data() == const_data_ptr(t));
   CHECK(a.size(0) == 2);
   CHECK(a.stride(0) == 3);
+  CHECK(list(a.sizes()) == Vector{2, 3});
+  CHECK(list(a.strides()) == Vector{3, 1});
   RAISES(OutOfBounds, "accessor: dimension 2", a.size(2));
   RAISES(OutOfBounds, "accessor: dimension 7", a.stride(7));
 }
@@ -54,12 +56,24 @@ TEST_CASE("accessor: a loop goes over rows, whose loops go over elements, for wr
     for (auto& x : row) x *= 10;
   }
   CHECK(values<int32_t>(t) == Ints{10, 20, 30, 40, 50, 60});
+  for (int32_t& x : accessor<int32_t, 2>(t)[1]) x = 0;  // of a temporary row
+  CHECK(values<int32_t>(t) == Ints{10, 20, 30, 0, 0, 0});
   const auto first = accessor<int32_t, 2>(turned)[0];
-  CHECK(Ints(first.begin(), first.end()) == Ints{10, 40});
+  CHECK(std::max_element(first.begin(), first.end()) == first.begin());
+  CHECK(Ints(first.begin(), first.end()) == Ints{10, 0});
+  CHECK(std::count(first.begin(), first.end(), 0) == 1);
+  auto i = first.begin();
+  CHECK(*i++ == 10);
+  CHECK(*i == 0);
+  CHECK(++i == first.end());
   RAISES(OutOfBounds, "accessor: index 2 of dimension 0", *first.end());
   int rows = 0;
   const Tensor no_rows = make_tensor({0, 3}, {});
+  const Tensor no_columns = make_tensor({2, 0, 3}, {});
   for (auto row : accessor<float, 2>(no_rows)) rows += static_cast<int>(row.size(0));
+  for (auto row : accessor<float, 3>(no_columns)) {
+    for (auto inner : row) rows += static_cast<int>(inner.size(0));
+  }
   CHECK(rows == 0);
 }
 
@@ -67,7 +81,11 @@ TEST_CASE("accessor: extent and rank are mdspan's names for size and the number 
   const auto t = make_tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto a = accessor<int32_t, 2>(t);
   STATIC_REQUIRE(decltype(a)::rank() == 2);
+  CHECK(a.rank() == 2);
+  CHECK(a.extent(0) == 2);
   CHECK(a.extent(1) == 3);
+  CHECK(a[1].rank() == 1);
+  CHECK(a[1].extent(0) == 3);
   RAISES(OutOfBounds, "accessor: dimension 2", a.extent(2));
 }
 

@@ -225,4 +225,20 @@ TEST_CASE("backend_deallocate: a deleter that runs in it may use the tensor, or 
   CHECK(released == 2);
 }
 
+TEST_CASE("backend_deallocate: a view that is all that is left may let go of the memory") {
+  Calls calls;
+  float data[3] = {1, 2, 3};
+  TensorPtr t = from_blob(data, {3}, ScalarType::Float, calls.deleter());
+  Tensor view = slice(t, 0, 1, 3);
+  Tensor second = slice(t, 0, 0, 1);
+  t.reset();
+  CHECK(backend_deallocate(view) == Deallocation::InUse);
+  second = Tensor();
+  CHECK(calls.count == 0);
+  CHECK(backend_deallocate(view) == Deallocation::Ok);
+  CHECK(calls.count == 1);
+  CHECK(backend_deallocate(view) == Deallocation::AlreadyDeallocated);
+  CHECK(tests::sizes(view) == tests::Vector{2});
+}
+
 }  // namespace backend_deallocate_test

@@ -162,6 +162,9 @@ TEST_CASE("inspect: to_string shows what the backend writes, and its errors; it 
   check_alone(b, "inspect");
   CHECK(b.last.count == 50);
   CHECK(b.last.sizes == Longs{2, 3});
+  options.limit = -5;
+  static_cast<void>(tenon::to_string(t, options));
+  CHECK(b.last.count == 0);  // negative ones count as 0
   const std::string failed = "Float {2, 3} on ext_dev:0, not shown: backend counting failed in ";
   b.will["inspect"] = Answer::Fails;
   CHECK(tenon::to_string(t) == failed + "inspect: the cable is out");

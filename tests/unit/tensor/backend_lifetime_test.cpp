@@ -218,11 +218,20 @@ TEST_CASE("no memory: every creator says whose, how much and why; nothing stays 
   MinimalBackend backend("gpu");
   backend.room = 0;
   backend.refusal = "it is all used";
+  const TensorPtr source = zeros({3});
   const char* const words = "backend gpu has no memory for 12 bytes: it is all used";
   RAISES(OutOfMemory, std::string("empty: ") + words, empty({3}, backend));
   RAISES(OutOfMemory, words, full({3}, 1, backend));
+  RAISES(OutOfMemory, words, zeros_like(source, backend));
   RAISES(OutOfMemory, words, arange(3, ScalarType::Int, backend));
+  RAISES(OutOfMemory, words, iota({3}, ScalarType::Int, backend));
   RAISES(OutOfMemory, words, eye(3, 1, backend));
+  RAISES(OutOfMemory, words, tenon::rand({3}, backend));
+  RAISES(OutOfMemory, words, make_tensor_ptr({1, 2, 3}, backend));
+  RAISES(OutOfMemory, words, clone_tensor_ptr(source, backend));
+  RAISES(OutOfMemory, words, backend_copy(source, backend));
+  RAISES(OutOfMemory, words, backend_transfer(source, backend));
+  CHECK(values<float>(source) == Floats{0, 0, 0});
   backend.refusal = "";
   RETURNS(OutOfMemory, "try_empty: backend gpu has no memory for 400 bytes",
           try_empty({100}, backend).error());

@@ -95,20 +95,29 @@ TEST_CASE("cat, stack: take brace lists of handles and temporaries, and ranges")
   check_tensor(*stack({a, b}), {2, 1, 2}, {2, 2, 1}, both);
   check_tensor(*cat({make_tensor_ptr({1, 2}, {1, 2}), tenon::select(stack({a, b}), 0, 1)}), {2, 2},
                {2, 1}, both);
+  check_tensor(*cat({a}), {1, 2}, {2, 1}, {1, 2});
 
   std::vector<TensorPtr> pointers;
   pointers.push_back(clone_tensor_ptr(a));
   pointers.push_back(clone_tensor_ptr(b));
+  std::array<TensorPtr, 2> array = {clone_tensor_ptr(a), clone_tensor_ptr(b)};
   const TensorPtr old_array[] = {clone_tensor_ptr(a), clone_tensor_ptr(b)};
   const std::vector<Tensor> tensors = {*a, b};
   const TensorPtr results[] = {
       cat(pointers),
+      cat(array),
       cat(old_array),
       cat(tensors),
+      cat(std::vector<Tensor>{*a, b}),
+      cat(std::deque<Tensor>{*a, b}),
       cat(std::list<Tensor>{*a, b}),
+      cat(Span<const Tensor>(tensors)),
       cat(split(cat({a, b}), 1)),
   };
   for (const TensorPtr& result : results) CHECK(values<int32_t>(result) == both);
+  const TensorPtr out = zeros({2, 2}, kInt);
+  CHECK(cat_out(out, pointers) == Error::Ok);
+  CHECK(values<int32_t>(out) == both);
 
   static_assert(!std::is_convertible_v<std::vector<int>, TensorArgs>);
   static_assert(!std::is_convertible_v<Tensor, TensorArgs>);

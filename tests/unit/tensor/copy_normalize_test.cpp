@@ -79,18 +79,32 @@ TEST_CASE("normalize: what is refused changes nothing") {
   constexpr auto kSaturate = CastMode::Saturate;
   RETURNS(InvalidArgument, "copy_: mean has 2 values, dimension 0 of the destination has 3",
           copy_(out, in, with({1, 2}, {})));
+  RETURNS(InvalidArgument, "copy_: stddev has 3 values, dimension -1 of the destination has 2",
+          copy_(out, in, with({1, 2}, {1, 2, 3}, -1)));
   RETURNS(InvalidArgument, "copy_: stddev[1] is 0", copy_(out, in, with({}, {1, 0, 3})));
+  RETURNS(InvalidArgument, "copy_: stddev[0] is 0", copy_(out, in, with({}, {-0.0f})));
   RETURNS(OutOfBounds, "copy_: dimension 2 is out of range for a tensor of 2 dimensions",
           copy_(out, in, with({}, {}, 2)));
+  RETURNS(OutOfBounds, "dimension -2 is out of range",
+          copy_(make_tensor_ptr(1.0f), make_tensor_ptr(1), with({}, {}, -2)));
   RETURNS(InvalidType,
           "copy_: values of Byte cannot be normalised to Byte, except with CastMode::Saturate",
           copy_(bytes, in, Normalize()));
+  RETURNS(InvalidType, "except with CastMode::Saturate",
+          copy_(bytes, in, Normalize(), CastMode::Truncate));
   RETURNS(InvalidType, "copy_: values of Byte cannot be normalised to Bool",
           copy_(zeros({3, 2}, ScalarType::Bool), in, Normalize(), kSaturate));
+  RETURNS(InvalidType, "values of Byte cannot be normalised to ComplexFloat",
+          copy_(complex, in, Normalize(), kSaturate));
   RETURNS(InvalidType, "values of ComplexFloat cannot be normalised to Float",
           copy_(out, complex, Normalize(), kSaturate));
   RETURNS(InvalidArgument, "sizes {3} of the source do not broadcast to sizes {3, 2}",
           copy_(out, zeros({3}), Normalize()));
+  RETURNS(InvalidArgument, "elements may share memory",
+          copy_(expand(zeros({1}), {2}), in, Normalize()));
+  RETURNS(InvalidState, "copy_: the destination is undefined", copy_(Tensor(), in, Normalize()));
+  RETURNS(InvalidState, "copy_: the source is a placeholder without data",
+          copy_(out, make_tensor({3, 2}, nullptr), Normalize()));
   const Blob blob = to_blob(in);
   RETURNS(InvalidArgument, "assign: dimension 0 is 3 in the blob's sizes",
           assign(zeros({2, 3}), blob, Normalize()));

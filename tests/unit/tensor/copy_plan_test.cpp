@@ -190,7 +190,11 @@ TEST_CASE("CopyPlan::run: another dtype, sizes or strides are refused and named"
   CopyPlan first = plan;
   CopyPlan second = std::move(first);
   RETURNS(InvalidArgument, empty, first.run(dst, src));
+  CHECK(to_string(first) == std::string(empty).substr(15));
   CHECK(second.run(dst, src) == Error::Ok);
+  first = std::move(second);
+  RETURNS(InvalidArgument, empty, second.run(dst, src));
+  CHECK(first.run(dst, src) == Error::Ok);
 }
 
 // A promise of docs/guarantees.md.

@@ -200,6 +200,8 @@ TEST_CASE("deleter: target() gives a named callable back by its type, and nothin
   REQUIRE(b.target<NamedB>() != nullptr);
   CHECK(b.target<NamedB>()->value == 2);
   CHECK(b.target<NamedA>() == nullptr);
+  CHECK(Deleter().target<NamedA>() == nullptr);
+  CHECK(Deleter(nullptr, [](void*) {}).target<NamedA>() == nullptr);
 }
 
 // As Eigen's matrices: what may be called with anything, and gives an object.

@@ -22,7 +22,10 @@ TEST_CASE("to_string: an expression of each kind") {
   const float number[] = {1.5f, -2};
   std::memcpy(node.element, number, sizeof number);
   CHECK(to_string(node) == "Constant(1.5 - 2i) ComplexFloat {2}");
+  node.kind = ExpressionKind::Data;
+  CHECK(to_string(node) == "Data ComplexFloat {2}");
   CHECK(std::string(toString(ExpressionKind::Empty)) == "Empty");
+  CHECK(std::string(toString(static_cast<ExpressionKind>(99))) == "unknown");
 }
 
 #if TENON_ATEN_MODE
@@ -155,7 +158,9 @@ TEST_CASE("expression: a tensor of another backend is refused by name") {
          expression(zeros({2})));
   FAILS(NotSupported, "try_expression: the tensor is in memory of backend cpu",
         try_expression(zeros({2})));
+  CHECK((*try_expression(zeros({2}, backend)))->kind == expression(zeros({2}, backend))->kind);
   RAISES(NotSupported, "meta tensor", expression(zeros({2}, meta)));
+  RAISES(InvalidState, "materialize: the tensor is undefined", materialize(TensorPtr(), cpu()));
   const TensorPtr t = zeros({2}, backend);
   CHECK(backend_deallocate(t) == Deallocation::Ok);
   RAISES(InvalidState, "was deallocated", expression(t));

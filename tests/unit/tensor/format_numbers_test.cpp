@@ -159,12 +159,17 @@ TEST_CASE("to_string: the digits of the smallest and largest numbers are all com
   const auto smallest = std::numeric_limits<double>::denorm_min();
   tests::check_texts({
       {print({smallest, kLargest}, kAll), "[4.9406564584124654e-324 1.7976931348623157e+308]"},
+      {print({-smallest, 0.0}), "[-5.e-324  0.e+000]"},
       {print({std::numeric_limits<double>::min(), 3 * smallest}, kAll),
        "[2.2250738585072014e-308 1.4821969375237396e-323]"},
       {print(std::numeric_limits<float>::denorm_min(), kAll), "1.e-45"},
       {print(std::numeric_limits<float>::max(), kAll), "3.4028235e+38"},
+      {print(std::numeric_limits<Half>::denorm_min(), kAll), "6.e-08"},
+      {print(std::numeric_limits<BFloat16>::max(), kAll), "3.39e+38"},
       {print({9.9996, 99.996}), "[ 9.9996 99.996 ]"},
+      {print({9.99996, 99.99996}), "[ 10. 100.]"},
       {print({9.99996e-9, 1.0}), "[1.e-08 1.e+00]"},
+      {print({9.99996e-9, 1.25}), "[1.00e-08 1.25e+00]"},
   });
 }
 

@@ -78,10 +78,14 @@ TEST_CASE("to_string: a line for each row, and a last one with dtype and sizes")
 
 TEST_CASE("to_string: above the limit the middle of long dimensions is an ellipsis") {
   const FormatOptions negative{-1, -1, -3, -5};
+  const FormatOptions largest{INT32_MAX, INT64_MAX, INT32_MAX, INT32_MAX};
   tests::check_texts({
       {to_string(count({1001})), "[   0    1    2 ...  998  999 1000]\nInt {1001}"},
+      {to_string(count({10}), edges(3, 10)), "[0 1 2 3 4 5 6 7 8 9]\nInt {10}"},
       {to_string(count({10}), edges(3, 9)), "[0 1 2 ... 7 8 9]\nInt {10}"},
+      {to_string(count({10}), edges(1, 0)), "[0 ... 9]\nInt {10}"},
       {to_string(count({6}), edges(3, 1)), "[0 1 2 3 4 5]\nInt {6}"},
+      {to_string(count({7}), edges(3, 1)), "[0 1 2 ... 4 5 6]\nInt {7}"},
       {to_string(count({5, 2, 4}), edges(1, 39)),
        "[[[ 0 ...  3]\n"
        "  [ 4 ...  7]]\n"
@@ -91,12 +95,17 @@ TEST_CASE("to_string: above the limit the middle of long dimensions is an ellips
        " [[32 ... 35]\n"
        "  [36 ... 39]]]\n"
        "Int {5, 2, 4}"},
+      {to_string(count({3}), edges(0, 2)), "[...]\nInt {3}"},
       {to_string(count({3, 2}), edges(0, 2)), "[...]\nInt {3, 2}"},
       // What is not shown does not widen the columns.
       {to_string(make_tensor_ptr({1, 2, 123456, 3, 4}), edges(1, 3)), "[1 ... 4]\nInt {5}"},
+      {to_string(make_tensor_ptr({1.0, 2.0, 1e9, 3.0, 4.0}), edges(1, 3)),
+       "[1. ... 4.]\nDouble {5}"},
       // Negative options count as 0, the largest are no trouble.
       {to_string(count({3}), negative), "[...]\nInt {3}"},
+      {to_string(count({3}), edges(1, -1)), "[0 ... 2]\nInt {3}"},
       {to_string(make_tensor_ptr({0.75, 2.0}), {3, 9, -3, 80}), "[1. 2.]\nDouble {2}"},
+      {to_string(make_tensor_ptr({0.5, 2.0}), largest), "[0.5 2. ]\nDouble {2}"},
       {to_string(count({3}), edges(INT32_MAX, 0)), "[0 1 2]\nInt {3}"},
   });
 }

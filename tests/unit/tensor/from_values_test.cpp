@@ -35,6 +35,7 @@ TEST_CASE("from_values: a value that does not fit is refused, whatever it is giv
   RAISES(InvalidArgument, text, make_tensor_ptr({2}, {1, 300}, byte));
   RAISES(InvalidArgument, text, make_tensor_ptr(std::vector<int>{1, 300}, byte));
   RAISES(InvalidArgument, text, make_tensor_ptr({2}, std::vector<int>{1, 300}, byte));
+  RAISES(InvalidArgument, text, make_tensor_ptr({2}, std::vector<int>{1, 300}, {}, {1}, byte));
   RAISES(InvalidArgument, text, make_tensor_ptr({2}, std::vector<int>{1, 300}, byte, Strides{1}));
   RAISES(InvalidArgument, text, make_tensor_ptr(std::list<int64_t>{1, 300}, byte));
   RAISES(InvalidArgument, text, make_tensor_ptr(std::vector<Ints>{{1, 300}}, byte));
@@ -42,6 +43,10 @@ TEST_CASE("from_values: a value that does not fit is refused, whatever it is giv
   RAISES(InvalidArgument, text, make_tensor_ptr(rows, byte));
   RAISES(InvalidArgument, "the value -1 does not fit UInt64",
          make_tensor_ptr(std::vector<int8_t>{-1}, ScalarType::UInt64));
+  RAISES(InvalidArgument, "the value 200 does not fit Char",
+         make_tensor_ptr(std::vector<uint8_t>{200}, ScalarType::Char));
+  RAISES(InvalidArgument, "the value 70000 does not fit Half",
+         make_tensor_ptr(Floats{1, 70000}, ScalarType::Half));
   MinimalBackend backend;
   RAISES(InvalidArgument, text, make_tensor_ptr(std::vector<int>{300}, byte, backend));
   CHECK(backend.live_blocks() == 0);

@@ -170,9 +170,17 @@ TEST_CASE("handle: those of the program's own, by new and in arrays, are as they
     auto* const placed = ::new (static_cast<void*>(place)) Tensor(*t);
     CHECK(t->use_count() == 8);
     placed->~Tensor();
+    std::vector<TensorPtr> list;
+    list.push_back(std::make_unique<Tensor>());
+    list.push_back(make_tensor_ptr(t));
+    std::reverse(list.begin(), list.end());
+    CHECK(list[0]->numel() == 6);
   }
   CHECK(t->use_count() == 1);
   CHECK(counted.blocks() == 1);
+  std::default_delete<Tensor>()(nullptr);
+  const std::shared_ptr<Tensor> none(static_cast<Tensor*>(nullptr), std::default_delete<Tensor>());
+  CHECK(none == nullptr);
 }
 
 TEST_CASE("handle: a deleter may drop the handle that its own tensor was made with") {

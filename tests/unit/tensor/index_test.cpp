@@ -223,8 +223,15 @@ TEST_CASE("index_select: errors, before anything is made") {
   const size_t two = 2;
   RAISES(OutOfBounds, "index_select: the index at position 1 is above int64_t's range",
          tenon::index_select(t, 0, {two - 1, two - 3, two - 4}));
+  RAISES(OutOfBounds, "index -9223372036854775808 at position 2",
+         tenon::index_select(t, 0, {0, 1, INT64_MIN, INT64_MAX}));
+  RAISES(OutOfBounds, "index 9223372036854775807 at position 1",
+         tenon::index_select(t, -2, {0, INT64_MAX}));
   RAISES(OutOfBounds, "index -1 at position 1",
          tenon::index_select(t, 0, make_tensor({0, -1}, kInt)));
+  RAISES(OutOfBounds, "index 0 at position 0 is out of range for dimension 0 of size 0",
+         tenon::index_select(empty({0, 3}), 0, {0}));
+  RAISES(OutOfBounds, "index 5 at position 0", tenon::index_select(empty({2, 0}), 0, {5}));
   RAISES(OutOfBounds, "index_select: dimension 2 is out of range", tenon::index_select(t, 2, {0}));
   RAISES(InvalidType, "index_select: the indices are Float, expected Long or Int",
          tenon::index_select(t, 0, ones({1})));
@@ -232,12 +239,16 @@ TEST_CASE("index_select: errors, before anything is made") {
       InvalidType,
       "the indices are Bool, expected Long or Int; flatten(nonzero(mask)) makes indices of a mask",
       tenon::index_select(t, 0, ones({2}, ScalarType::Bool)));
+  RAISES(InvalidType, "the indices are Short",
+         tenon::index_select(t, 0, ones({1}, ScalarType::Short)));
   RAISES(InvalidArgument, "index_select: the indices have sizes {1, 1}, expected one dimension",
          tenon::index_select(t, 0, zeros({1, 1}, ScalarType::Long)));
   RAISES(InvalidState, "index_select: the tensor is undefined",
          tenon::index_select(nothing, 0, {0}));
   RAISES(InvalidState, "index_select: the index tensor is undefined",
          tenon::index_select(t, 0, nothing));
+  RAISES(InvalidState, "the tensor is a placeholder",
+         tenon::index_select(make_tensor_ptr({2, 3}, nullptr), 0, {0}));
   CHECK(try_index_select(t, 0, {0, 1}).ok());
   CHECK(try_index_select(t, 0, {2}).message() ==
         std::string("try_index_select: index 2 at position 0 is out of range for dimension 0 of "
@@ -262,12 +273,15 @@ TEST_CASE("index_select_out, index_copy_: after an error the output is as it was
           tenon::index_select_out(expand(make_tensor({1, 2}), {2, 2}), source, 0, {0, 1}));
   RETURNS(OutOfBounds, "index_copy_: index 2 at position 1 is out of range for dimension 1",
           tenon::index_copy_(t, 1, {0, 2}, source));
-  RETURNS(
-      InvalidArgument,
-      "index_copy_: the source has sizes {2, 2}, expected {3, 2} for 3 indices of dimension 0 of "
-      "sizes {2, 2}",
-      tenon::index_copy_(t, 0, {0, 1, 1}, source));
+  RETURNS(InvalidArgument,
+          "index_copy_: the source has sizes {2, 2}, expected {3, 2} for 3 indices of dimension 0",
+          tenon::index_copy_(t, 0, {0, 1, 1}, source));
+  RETURNS(InvalidArgument, "index_copy_: the source has sizes {2}, expected {1, 2}",
+          tenon::index_copy_(t, 0, {0}, make_tensor({1, 2})));
   RETURNS(InvalidType, "index_copy_: ", tenon::index_copy_(t, 0, {0, 1}, floats));
+  RETURNS(InvalidState, "index_copy_: the source is undefined",
+          tenon::index_copy_(t, 0, {0, 1}, Tensor()));
+  RETURNS(OutOfBounds, "index_copy_: dimension -3", tenon::index_copy_(t, -3, {0, 1}, source));
   CHECK(values<int32_t>(t) == Ints{5, 6, 7, 8});
   CHECK(tenon::index_copy_(t, 0, {1, 0}, floats, CastMode::Saturate) == Error::Ok);
   CHECK(values<int32_t>(t) == Ints{1, 1, 1, 1});
@@ -293,6 +307,8 @@ TEST_CASE("index_select, index_copy_: rows in a backend's memory") {
   const TensorPtr made = tenon::index_select(t, 0, {3, 1, 3});
   CHECK(&backend_of(made) == &b);
   CHECK(fetched(made) == Ints{7, 8, 3, 4, 7, 8});
+  CHECK(fetched(tenon::index_select(t, 1, {1})) == Ints{2, 4, 6, 8});
+  CHECK(fetched(tenon::index_select(t, 0, {})).empty());
   b.downloaded = 0;
   CHECK(tenon::index_select_out(host, t, 0, {0, 2, 1}) ==
         Error::Ok);  // only the rows that are asked for
@@ -304,9 +320,22 @@ TEST_CASE("index_select, index_copy_: rows in a backend's memory") {
   CHECK(b.uploaded == 16);
   const TensorPtr indices = make_tensor_ptr({1, 1, 0}, ScalarType::Long, b);
   CHECK(values<int32_t>(tenon::index_select(host, 0, indices)) == Ints{5, 6, 5, 6, 1, 2});
+  CHECK(fetched(tenon::index_select(t, 0, indices)) == Ints{3, 4, 3, 4, 1, 2});
   CHECK(tenon::index_copy_(t, 0, {0, 1}, narrow(t, 0, 1, 2)) == Error::Ok);  // overlap
   CHECK(fetched(t) == Ints{3, 4, 9, 8, 9, 8, 7, 6});
+  const TensorPtr halves = zeros({4, 2}, ScalarType::Half, b);
+  CHECK(tenon::index_copy_(halves, 1, {1, 0}, t) == Error::Ok);
+  CHECK(to_vector<float>(halves) == std::vector<float>{4, 3, 8, 9, 8, 9, 6, 7});
+  Vector deep(7, 1);
+  deep.insert(deep.begin(), 4);
+  deep.back() = 2;
+  const Tensor many = view(t, deep);
+  CHECK(fetched(tenon::index_select(many, 0, {3, 0})) == Ints{7, 6, 3, 4});
+  CHECK(tenon::index_copy_(many, -1, {1, 0}, backend_copy(many, host_backend())) == Error::Ok);
+  CHECK(fetched(t) == Ints{4, 3, 8, 9, 8, 9, 6, 7});
   CHECK(b.faults == 0);
+  RETURNS(OutOfBounds, "index_copy_: index 1 at position 0",
+          tenon::index_copy_(narrow(t, 0, 0, 1), 0, indices, host));
   b.will["copy_to_host"] = Answer::Fails;
   RETURNS(AccessFailed, "index_select_out: backend minimal failed in copy_to_host",
           tenon::index_select_out(host, t, 0, {0, 2, 1}));

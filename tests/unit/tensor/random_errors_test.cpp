@@ -114,15 +114,26 @@ TEST_CASE("uniform: bounds with no number between them, or beyond the type's ran
       "uniform",
       {
           {ScalarType::Float, 1, 1, "[1, 1) holds no numbers"},
+          {ScalarType::Int, 1, 0.5, "[1, 0.5) holds no numbers"},
           {ScalarType::Double, kNan, 1, "[nan, 1) holds no numbers"},
+          {ScalarType::Half, 0, kNan, "[0, nan) holds no numbers"},
           {ScalarType::Float, -kInfinity, 0, "[-inf, 0) holds no numbers"},
+          {ScalarType::Float, 0, kInfinity, "[0, inf) holds no numbers"},
           {ScalarType::Half, 1.0001, 1.0002, "[1.0001, 1.0002) holds no Half"},
+          {ScalarType::ComplexHalf, 1.0001, 1.0002, "[1.0001, 1.0002) holds no Half"},
           {ScalarType::Half, 0, 70000, "[0, 70000) is beyond the range of Half"},
+          {ScalarType::Float, -1e300, 0, "[-1e300, 0) is beyond the range of Float"},
           {ScalarType::Byte, 0, 257, "[0, 257) is beyond the range of Byte"},
+          {ScalarType::Byte, -1, 1, "[-1, 1) is beyond the range of Byte"},
+          {ScalarType::Char, -129, 0, "[-129, 0) is beyond the range of Char"},
           {ScalarType::Float, -3e38, 3e38,
            "the width of [-3e38, 3e38) is beyond the range of Float"},
+          {ScalarType::Double, -1e308, 1e308,
+           "the width of [-1e308, 1e308) is beyond the range of Double"},
           // What is truncated towards 0 comes into the range.
+          {ScalarType::Byte, -0.5, 256, ""},
           {ScalarType::Char, -128.5, 128, ""},
+          {ScalarType::Double, -3e38, 3e38, ""},
       },
       uniform, try_uniform, uniform_strided, uniform_like);
 }
@@ -133,10 +144,13 @@ TEST_CASE("normal: a negative or infinite deviation is refused, and a mean that 
       {
           {ScalarType::Float, 0, -1,
            "the standard deviation -1 is not a finite Float of at least 0"},
+          {ScalarType::Int, 0, -1, "the standard deviation -1 is not a finite"},
           {ScalarType::Double, 0, kNan, "the standard deviation nan is not a finite Double"},
           {ScalarType::Half, 0, kInfinity, "the standard deviation inf is not a finite Float"},
+          {ScalarType::Float, 0, 1e300, "the standard deviation 1e300 is not a finite Float"},
           {ScalarType::Float, kNan, 1, "the mean nan is not a finite Float"},
           {ScalarType::Double, -kInfinity, 1, "the mean -inf is not a finite Double"},
+          {ScalarType::ComplexFloat, 1e300, 1, "the mean 1e300 is not a finite Float"},
           {ScalarType::Double, 1e300, 1e300, ""},
       },
       normal, try_normal, normal_strided, normal_like);

@@ -212,10 +212,14 @@ TEST_CASE("uniform_, normal_, random_: arguments that the type cannot hold chang
   const Tensor nothing = *empty({0});  // the program is wrong whatever its data
   Generator g = kGenerator;
   RETURNS(InvalidArgument, "uniform_: [1, 1) holds no numbers", uniform_(floats, 1, 1, g));
+  RETURNS(InvalidArgument, "uniform_: [nan, 1) holds no numbers",
+          uniform_(floats, std::numeric_limits<double>::quiet_NaN(), 1, g));
   RETURNS(InvalidArgument, "uniform_: [0, 257) is beyond the range of Byte",
           uniform_(bytes, 0, 257, g));
   RETURNS(InvalidArgument, "normal_: the standard deviation -1 is not a finite Float",
           normal_(floats, 0, -1, g));
+  RETURNS(InvalidArgument, "normal_: the mean inf is not a finite Float",
+          normal_(bytes, std::numeric_limits<double>::infinity(), 1, g));
   RETURNS(InvalidArgument, "random_: [5, 5) holds no integers", random_(nothing, 5, 5, g));
   RETURNS(InvalidArgument, "random_: integers from 0 to 256 do not fit Byte",
           random_(bytes, 0, 257, g));

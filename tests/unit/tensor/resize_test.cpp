@@ -231,8 +231,13 @@ TEST_CASE("resize: to more than six dimensions and back") {
   auto t = counting(8, kDynamic);
   REQUIRE(resize_tensor_ptr(t, {1, 2, 1, 2, 1, 2, 1, 1}) == Error::Ok);
   check_tensor(*t, {1, 2, 1, 2, 1, 2, 1, 1}, {8, 4, 4, 2, 2, 1, 1, 1}, {0, 1, 2, 3, 4, 5, 6, 7});
+  REQUIRE(resize_tensor_ptr(t, {2, 1, 1, 1, 1, 1, 1, 2}) == Error::Ok);
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3});
+  REQUIRE(resize_tensor_ptr(t, Vector(64, 1)) == Error::Ok);
+  CHECK(t->dim() == 64);
   REQUIRE(resize_tensor_ptr(t, {2, 4}) == Error::Ok);
   CHECK(dim_order(t) == Vector{0, 1});
+  CHECK(values<int32_t>(t) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
   REQUIRE(resize_tensor_ptr(t, {1, 1, 1, 1, 1, 1, 16}) == Error::Ok);
   CHECK(memory(t, 8) == Ints{0, 1, 2, 3, 4, 5, 6, 7});
 }

@@ -38,13 +38,17 @@ TEST_CASE("arange: a type given is the type") {
 TEST_CASE("arange: a step of 0, away from the end, not finite or complex is refused") {
   RAISES(InvalidArgument, "arange: step 0 does not lead from 0 to 3", arange(0, 3, 0));
   RAISES(InvalidArgument, "arange: step -1", arange(0, 3, -1));
+  RAISES(InvalidArgument, "arange: step 1 does not lead from 0 to -1", arange(-1));
+  RAISES(InvalidArgument, "arange: ", arange(0.0, 1.0, 0.0));
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
   RAISES(InvalidArgument, "nan", arange(0.0, nan));
   RAISES(InvalidArgument, "inf", arange(0.0, infinity));
   RAISES(InvalidArgument, "step inf", arange(0.0, 1.0, infinity));
+  RAISES(InvalidArgument, "overflow", arange(0.0, 1e300));
   RAISES(InvalidArgument, "from -1e308 to 1e308 is not finite", arange(-1e308, 1e308, 1e308));
   RAISES(InvalidType, "complex", arange(complex<double>(1, 1)));
+  RAISES(InvalidArgument, "overflow", arange(INT64_MIN, INT64_MAX));
 }
 
 TEST_CASE("arange: reaches the ends of int64 without overflow") {
@@ -98,9 +102,14 @@ TEST_CASE("iota: along an axis each element is its index there") {
 
 TEST_CASE("iota: an axis out of range or a value that does not fit is refused") {
   RAISES(OutOfBounds, "iota: axis 2", iota({2, 3}, 2));
+  RAISES(OutOfBounds, "iota: axis -3", iota({2, 3}, -3));
+  RAISES(OutOfBounds, "iota: axis 0", iota({}, 0));
   RAISES(InvalidArgument, "iota: the value 256 does not fit Byte",
          iota({257}, none, ScalarType::Byte));
   RAISES(InvalidArgument, "iota: size -1", iota({-1}));
+  RAISES(InvalidType, "iota: ", iota({2}, none, ScalarType::Undefined));
+  RAISES(InvalidArgument, "overflow", iota({INT64_MAX, 2}));
+  CHECK(iota({256}, none, ScalarType::Byte)->numel() == 256);
 }
 
 TEST_CASE("iota, eye: an unsigned number that wrapped below 0 is refused") {
@@ -113,10 +122,15 @@ TEST_CASE("iota, eye: an unsigned number that wrapped below 0 is refused") {
 TEST_CASE("eye: ones on the main diagonal, square or not") {
   CHECK(values<float>(eye(2)) == Floats{1, 0, 0, 1});
   CHECK(values<float>(eye(2, 3)) == Floats{1, 0, 0, 0, 1, 0});
+  CHECK(values<float>(eye(3, 2)) == Floats{1, 0, 0, 1, 0, 0});
   CHECK(values<int32_t>(eye(2, ScalarType::Int)) == Ints{1, 0, 0, 1});
+  CHECK(values<int32_t>(eye(1, 2, ScalarType::Int)) == Ints{1, 0});
   CHECK(sizes(eye(0)) == Vector{0, 0});
+  CHECK(sizes(eye(2, 0)) == Vector{2, 0});
   CHECK(shape_dynamism(eye(1, none, ScalarType::Float, kStatic)) == kStatic);
   RAISES(InvalidArgument, "eye: size -1", eye(-1));
+  RAISES(InvalidArgument, "eye: size -2", eye(1, -2));
+  RAISES(InvalidType, "eye: ", eye(1, ScalarType::Undefined));
 }
 
 }  // namespace sequence_test

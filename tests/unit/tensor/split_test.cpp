@@ -37,14 +37,20 @@ TEST_CASE("split, chunk, unbind: the parts of a dimension, as views") {
 TEST_CASE("split, chunk, unbind: errors") {
   const TensorPtr t = ones({3});
   RAISES(InvalidArgument, "split: parts of size 0 cannot make a dimension of size 3", split(t, 0));
+  RAISES(InvalidArgument, "split: parts of size -1", split(t, -1));
+  RAISES(InvalidArgument, "split: parts of size -1", split(empty({0}), -1));
   RAISES(InvalidArgument, "chunk: 0 chunks were asked for", chunk(t, 0));
   RAISES(OutOfBounds, "split: dimension 1 is out of range for a tensor of 1", split(t, 1, 1));
+  RAISES(OutOfBounds, "chunk: dimension -2", chunk(t, 1, -2));
   RAISES(OutOfBounds, "unbind: dimension 0 is out of range for a tensor of 0",
          unbind(make_tensor_ptr(1)));
   RAISES(InvalidState, "unbind: the source tensor is undefined", unbind(TensorPtr()));
   RAISES(OutOfMemory, "unbind: out of memory for " + std::to_string(PTRDIFF_MAX) + " views",
          unbind(expand(zeros({1}, ScalarType::Byte), {PTRDIFF_MAX})));
   RAISES(OutOfMemory, "chunk: out of memory", chunk(empty({0}), INT64_MAX));
+  CHECK(try_split(t, 2)->size() == 2);
+  CHECK(try_chunk(t, 2)->size() == 2);
+  CHECK(try_unbind(t)->size() == 3);
   CHECK(try_split(t, 0).error() == Error::InvalidArgument);
   CHECK(try_chunk(t, 0).message() ==
         std::string("try_chunk: 0 chunks were asked for; expected at least 1"));

@@ -61,7 +61,10 @@ TEST_CASE("for_blob: makes a TensorPtr, a TensorImplPtr, a Tensor or a Result") 
   CHECK(values<int32_t>(make({2}).make_tensor_ptr()) == Ints{1, 2});
   CHECK(make({2}).make_tensor_impl_ptr()->numel() == 2);
   CHECK(values<int32_t>(make({2}).make_tensor()) == Ints{1, 2});
+  CHECK(values<int32_t>(*make({2}).try_make_tensor_ptr()) == Ints{1, 2});
+  CHECK(make({2}).try_make_tensor_impl_ptr().value()->numel() == 2);
   CHECK(values<int32_t>(*make({2}).try_make_tensor()) == Ints{1, 2});
+  CHECK(make({-2}).try_make_tensor_impl_ptr().error() == Error::InvalidArgument);
   CHECK(make({-2}).try_make_tensor().error() == Error::InvalidArgument);
   CHECK(contains(make({-2}).try_make_tensor_ptr().message(), "for_blob: size -2"));
 }
@@ -205,9 +208,15 @@ TEST_CASE("from_blob: strides and a dim order are options, in any order with the
         from_blob(data, {2, 3}, Strides{1, 2}),
         from_blob(data, {2, 3}, DimOrder{1, 0}),
         from_blob(data, {2, 3}, {1, 2}, DimOrder{1, 0}),
+        from_blob(data, {2, 3}, type, Strides{1, 2}, kStatic),
         from_blob(data, {2, 3}, Strides{1, 2}, type, host_backend(), DimOrder{1, 0}),
+        from_blob(data, {2, 3}, Device("cpu"), DimOrder{1, 0}, type),
         from_blob(data, {2, 3}, type, calls.deleter(), Strides{1, 2}, kStatic),
+        from_blob(data, {2, 3}, Strides{1, 2}, type, calls.deleter(), DimOrder{1, 0}),
+        from_blob(data, {2, 3}, DimOrder{1, 0}, type, calls.deleter()),
         from_blob(data, {2, 3}, {1, 2}, type, calls.deleter(), DimOrder{1, 0}),
+        *try_from_blob(data, {2, 3}, Strides{1, 2}),
+        for_blob(data, {2, 3}).strides({1, 2}).dim_order({1, 0}).make_tensor_ptr(),
         for_blob(data, {2, 3}).strides(Strides{1, 2}).make_tensor_ptr(),
         for_blob(data, {2, 3}).dim_order(DimOrder{1, 0}).make_tensor_ptr(),
     };
@@ -216,19 +225,31 @@ TEST_CASE("from_blob: strides and a dim order are options, in any order with the
       check_tensor(*t, {2, 3}, {1, 2}, {0, 2, 4, 1, 3, 5});
       CHECK(const_data_ptr(t) == data);
     }
+    CHECK(strides(tensor_from_blob(data, {2, 3}, Strides{1, 2})) == Vector{1, 2});
     CHECK(calls.count == 0);
   }
-  CHECK(calls.count == 2);
+  CHECK(calls.count == 4);
+  const std::vector<int64_t> list = {1, 2};
+  const Strides named(list);
+  CHECK(strides(from_blob(data, {2, 3}, named)) == Vector{1, 2});
+  CHECK(strides(from_blob(data, {2, 3}, Strides(list))) == Vector{1, 2});
+  CHECK(strides(from_blob(data, {2, 3}, Strides{}, DimOrder{})) == Vector{3, 1});
   // What dim_order() returns is taken as one.
   const TensorPtr source = from_blob(data, {2, 3}, Strides{1, 2});
   CHECK(strides(from_blob(data, {2, 3}, tenon::dim_order(source))) == Vector{1, 2});
+  RAISES(InvalidArgument, "from_blob: ", from_blob(data, {2, 3}, Strides{1}));
   RAISES(InvalidArgument, "from_blob: dim_order has a value that is not a dimension",
          from_blob(data, {2, 3}, DimOrder{256, 1}));
   RAISES(InvalidArgument, "for_blob: dim_order has a value that is not a dimension",
          for_blob(data, {2, 3}).dim_order(DimOrder{256, 1}).make_tensor_ptr());
+  RAISES(InvalidArgument, "from_blob: dim_order {2, 1} is not a permutation",
+         from_blob(data, {2, 3}, DimOrder{2, 1}));
+  RAISES(InvalidArgument, "from_blob: dim_order has more than 64",
+         from_blob(data, {2, 3}, DimOrder(Dims(std::vector<int>(65)))));
+  CHECK(calls.count == 4);
   RAISES(InvalidArgument,
          "from_blob: ", from_blob(data, {2, 3}, Strides{1}, type, calls.deleter()));
-  CHECK(calls.count == 3);
+  CHECK(calls.count == 5);
 }
 
 TEST_CASE("from_blob: memory on a device is checked by its DeviceBackend, and released once") {

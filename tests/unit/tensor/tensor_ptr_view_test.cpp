@@ -85,7 +85,10 @@ TEST_CASE("view: may not reach beyond the source's elements on either side") {
 
 TEST_CASE("view: bad arguments are refused, and the source can still grow afterwards") {
   auto source = make_tensor_ptr({2}, {1, 2}, ScalarType::Int, TensorShapeDynamism::DYNAMIC);
+  RAISES(InvalidArgument, "-1", make_tensor_ptr(*source, {-1}));
   RAISES(InvalidArgument, "strides {1, 1}", make_tensor_ptr(*source, {2}, {}, {1, 1}));
+  RAISES(InvalidArgument, "dim_order {1}", make_tensor_ptr(*source, {2}, {1}));
+  RAISES(InvalidArgument, "64", make_tensor_ptr(*source, Vector(65, 1)));
   RAISES(OutOfBounds, "{3}", make_tensor_ptr(*source, {3}));
   CHECK(source->use_count() == 1);
   CHECK(resize_tensor_ptr(source, {100}) == Error::Ok);

@@ -225,4 +225,19 @@ TEST_CASE("tensor: nbytes counts the elements, not gaps; is_aligned looks at ele
   CHECK(from_blob(data, {100, 2}, {0, 1})->nbytes() == 800);
 }
 
+TEST_CASE("tensor: a handle on the heap works with new and delete") {
+  auto* t = new Tensor(make_tensor({1, 2}));
+  CHECK(t->numel() == 2);
+  delete t;
+  t = new (std::nothrow) Tensor(make_tensor({1, 2, 3}));
+  REQUIRE(t != nullptr);
+  CHECK(t->numel() == 3);
+  delete t;
+  alignas(Tensor) unsigned char place[sizeof(Tensor)];
+  t = new (place) Tensor(make_tensor({1, 2, 3, 4}));
+  CHECK(static_cast<void*>(t) == place);
+  CHECK(t->numel() == 4);
+  t->~Tensor();
+}
+
 }  // namespace tensor_test

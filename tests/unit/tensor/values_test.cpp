@@ -125,18 +125,31 @@ TEST_CASE("allclose: |a - b| is at most atol + rtol * |b|") {
 
 TEST_CASE("allclose: infinities are close if equal, NaN if that is asked for") {
   CHECK(allclose(one(kInfinity), one(kInfinity)));
+  CHECK_FALSE(allclose(one(kInfinity), one(-kInfinity)));
   CHECK_FALSE(allclose(one(1), one(kInfinity)));
+  CHECK_FALSE(allclose(one(kInfinity), one(1e308)));
   CHECK_FALSE(allclose(one(kNan), one(kNan)));
   CHECK(allclose(one(kNan), one(kNan), 1e-5, 1e-8, true));
   CHECK_FALSE(allclose(one(kNan), one(1), 1e-5, 1e-8, true));
-  CHECK_FALSE(allclose(one(1), one(0), kInfinity));  // rtol * 0 is 0, as in torch
-  CHECK_FALSE(allclose(one(kInfinity), one(1), kInfinity, kInfinity));
+  CHECK_FALSE(allclose(one(1), one(kNan), 1e-5, 1e-8, true));
+  using Complex = std::complex<double>;
+  const auto number = [](double re, double im) { return make_tensor_ptr({Complex(re, im)}); };
+  CHECK(allclose(number(3, 4), number(3, 4.00004)));
+  CHECK(allclose(number(0, 0), number(3, 4), 1, 0));  // 5 of 5
+  CHECK_FALSE(allclose(number(0, 0), number(3, 4), 0, 4.9));
+  CHECK(allclose(number(kNan, 0), number(kNan, 1), 1e-5, 1e-8, true));
+  CHECK(allclose(number(0, 1e-200), number(0, 1e-200 + 1e-208)));
 }
 
 TEST_CASE("allclose: integers that are one double are apart") {
   const int64_t large = int64_t{1} << 60;
   CHECK_FALSE(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 0.5));
+  CHECK(allclose(make_tensor_ptr({large}), make_tensor_ptr({large + 1}), 0, 1));
   CHECK_FALSE(allclose(make_tensor_ptr({int64_t{-1}}), make_tensor_ptr({UINT64_MAX}), 0, 0.5));
+  CHECK_FALSE(allclose(make_tensor_ptr({4 * large + 200}), make_tensor_ptr({4 * large}), 0, 10));
+  CHECK_FALSE(allclose(make_tensor_ptr({-4 * large}), make_tensor_ptr({-4 * large + 200}), 0, 10));
+  CHECK(allclose(make_tensor_ptr({4 * large}), make_tensor_ptr({4 * large + 200}), 0, 200));
+  CHECK_FALSE(allclose(make_tensor_ptr({INT64_MIN}), make_tensor_ptr({INT64_MAX}), 1.5, 0));
   CHECK(allclose(make_tensor_ptr({INT64_MIN}), make_tensor_ptr({INT64_MAX}), 2, 2));
 }
 
@@ -149,12 +162,18 @@ TEST_CASE("equal, allclose: tensors without values, and bad tolerances, are erro
   RAISES(InvalidArgument, "allclose: rtol -1 and atol 0; expected 0 or more",
          allclose(t, t, -1, 0));
   RAISES(InvalidArgument, "expected 0 or more", allclose(t, t, kNan));
+  RAISES(InvalidArgument, "expected 0 or more", allclose(t, t, 0, kNan));
   float memory[2] = {};
   const TensorPtr far = for_blob(memory, {2}).device(DeviceType::CUDA).make_tensor_ptr();
   RAISES(NotSupported, "equal: the second tensor is on cuda:0, which the host cannot reach",
          tenon::equal(t, far));
   RAISES(NotSupported, "to_vector: the tensor is on cuda:0", to_vector<float>(far));
   CHECK(try_equal(t, far).error() == Error::NotSupported);
+  CHECK(std::string(try_equal(t, TensorPtr()).message()) ==
+        "try_equal: the second tensor is undefined");
+  CHECK(try_equal(t, t).value());
+  CHECK_FALSE(try_equal(t, ones({2})).value());
+  CHECK(try_allclose(t, t).value());
   CHECK(try_allclose(t, t, -1).error() == Error::InvalidArgument);
 }
 
@@ -245,6 +264,7 @@ TEST_CASE("Summary: several tensors in turn, of which only finite values are sum
   const MeanStd whole = mean_std(t);
   const MeanStd found = pieces.mean_std();
   CHECK(std::memcmp(&found, &whole, sizeof whole) == 0);
+  CHECK(whole.mean == 2047.5);
 
   CHECK(pieces.add(zeros({2}, ScalarType::Int)) == Error::InvalidType);
   CHECK(std::string(last_error_message()) ==
@@ -261,6 +281,8 @@ TEST_CASE("Summary: several tensors in turn, of which only finite values are sum
   CHECK(some.positive_infinities() == 2);
   CHECK(some.negative_infinities() == 1);
   CHECK(some.finite() == 2);
+  CHECK(some.min_max().min.to<double>() == 1);
+  CHECK(some.min_max().max.to<double>() == 3);
   CHECK(some.mean_std().mean == 2);
   CHECK(some.mean_std().std == 1);
 }
@@ -271,27 +293,39 @@ TEST_CASE("min_max, mean_std: tensors without values are errors") {
          mean_std(make_tensor_ptr({3}, nullptr)));
   CHECK(try_min_max(TensorPtr()).error() == Error::InvalidState);
   CHECK(try_min_max(zeros({0})).error() == Error::InvalidArgument);
+  CHECK(try_mean_std(TensorPtr()).error() == Error::InvalidState);
+  CHECK(try_min_max(ones({2})).value().max.to<double>() == 1);
+  CHECK(try_mean_std(ones({2})).value().mean == 1);
 }
 
 TEST_CASE("to_vector: the elements in row-major order, as the dtype's C++ type or cast") {
   const TensorPtr t = make_tensor_ptr({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(to_vector<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
   CHECK(to_vector<int32_t>(transpose(t, 0, 1)) == Ints{1, 4, 2, 5, 3, 6});
+  CHECK(to_vector<int64_t>(expand(select(t, 0, 0), {2, 3})) == Longs{1, 2, 3, 1, 2, 3});
   CHECK(to_vector<float>(t) == Floats{1, 2, 3, 4, 5, 6});
+  CHECK(to_vector<double>(full({2}, 0.5, ScalarType::Half)) == std::vector<double>{0.5, 0.5});
   CHECK(to_vector<std::complex<float>>(make_tensor_ptr({1.5f})) ==
         std::vector<std::complex<float>>{{1.5f, 0}});
+  CHECK(to_vector<float>(make_tensor_ptr(2.5f)) == Floats{2.5f});
   CHECK(to_vector<float>(zeros({0, 3})).empty());
   RAISES(InvalidType, "to_vector: values of Float cannot be cast to Int here",
          to_vector<int>(make_tensor_ptr({1.5f})));
   CHECK(to_vector<int>(make_tensor_ptr({1.5f, -2.5f}), CastMode::Truncate) == Ints{1, -2});
   CHECK(to_vector<uint8_t>(make_tensor_ptr({300, -1}), CastMode::Saturate) == Bytes{255, 0});
   RAISES(InvalidState, "to_vector: the tensor is undefined", to_vector<int>(TensorPtr()));
+  CHECK(*try_to_vector<int32_t>(t) == Ints{1, 2, 3, 4, 5, 6});
+  FAILS(InvalidType, "try_to_vector: values of Float cannot be cast to Int here",
+        try_to_vector<int>(make_tensor_ptr({1.5f})));
   FAILS(InvalidState, "try_to_vector: the tensor is undefined", try_to_vector<int>(TensorPtr()));
   alignas(4) char memory[12] = {};  // misaligned elements
   const float two = 2;
   std::memcpy(memory + 5, &two, sizeof two);
   CHECK(to_vector<float>(from_blob(static_cast<void*>(memory + 1), {2}, ScalarType::Float)) ==
         Floats{0, 2});
+  unsigned char bytes[3] = {0, 1, 2};
+  CHECK(to_vector<bool>(from_blob(static_cast<void*>(bytes), {3}, ScalarType::Bool)) ==
+        std::vector<bool>{false, true, true});
 }
 
 }  // namespace values_test

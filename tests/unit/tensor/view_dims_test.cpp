@@ -18,12 +18,17 @@ TEST_CASE("view: sizes that hold another number of elements are refused, with bo
     const char* words;
   } rows[] = {
       {{4, 4}, "view: sizes {4, 4} hold 16 elements, the tensor has 24"},
+      {{}, "sizes {} hold 1"},
       {{-1, 5}, "view: no size for the -1 in sizes {-1, 5} makes them hold the 24 elements"},
+      {{0, -1}, "no size for the -1 in sizes {0, -1}"},
       {{-1, 2, -1}, "sizes {-1, 2, -1} have more than one"},
+      {{-1, -2}, "size -2 of dimension 1 is negative"},
       {{int64_t{1} << 40, int64_t{1} << 40}, "overflow"},
+      {Vector(65, 1), "sizes has more than 64"},
       {{n - 3, n}, "view: sizes has a value above int64_t's range"},
   };
   for (const auto& row : rows) RAISES(InvalidArgument, row.words, view(t, row.sizes));
+  RAISES(InvalidArgument, "reshape: sizes {5} hold 5", reshape(t, {5}));
   RAISES(InvalidArgument, "expand: sizes has a value above int64_t's range", expand(t, {n, n - 3}));
   RAISES(InvalidArgument, "permute: dims has a value above int64_t's range",
          permute(t, {0, n - 3}));
@@ -51,7 +56,12 @@ TEST_CASE("permute: puts the i-th of the dimensions given at i") {
 
 TEST_CASE("movedim: dimensions go where they are to, the others keep their order") {
   const Tensor t = counted({2, 3, 4});
+  check_tensor(movedim(t, 0, 2), {3, 4, 2}, {4, 1, 12});
+  check_tensor(movedim(t, -1, 0), {4, 2, 3}, {1, 12, 4});
+  check_tensor(movedim(t, {0, 1}, {2, 0}), {3, 4, 2}, {4, 1, 12});
   check_tensor(*try_movedim(t, {2, 0}, {1, -1}), {3, 4, 2}, {4, 1, 12});
+  check_tensor(movedim(t, {}, {}), {2, 3, 4}, {12, 4, 1});
+  CHECK(sizes(movedim(make_tensor(7), 0, -1)).empty());
   CHECK(dim_order(movedim(t, 0, 2)) == Vector{2, 0, 1});
   RAISES(InvalidArgument, "movedim: source {0, 1} and destination {0} differ in length",
          movedim(t, {0, 1}, {0}));
@@ -60,6 +70,15 @@ TEST_CASE("movedim: dimensions go where they are to, the others keep their order
   RAISES(InvalidArgument, "movedim: dimension 1 is twice in destination {1, 1}",
          movedim(t, {0, 2}, {1, 1}));
   RAISES(OutOfBounds, "movedim: dimension 3 is out of range for a tensor of 3", movedim(t, 3, 0));
+  RETURNS(OutOfBounds, "try_movedim: dimension -4", try_movedim(t, 0, -4).error());
+  RAISES(InvalidArgument, "source has more than 64", movedim(t, Vector(65, 0), {0}));
+  RAISES(InvalidArgument, "destination has more than 64", movedim(t, {0}, Vector(65, 0)));
+  const Tensor deepest = view(counted({2}), [] {
+    Vector shape(64, 1);
+    shape.back() = 2;
+    return shape;
+  }());
+  CHECK(movedim(deepest, 63, 0).size(0) == 2);
 }
 
 TEST_CASE("transpose: without dimensions of a matrix; less than one stays, more is refused") {

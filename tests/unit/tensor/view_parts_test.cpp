@@ -52,9 +52,13 @@ TEST_CASE("narrow: takes length elements from start, and refuses what is not the
 }
 
 TEST_CASE("flip: leaves dimensions of size 0 and 1 and rank 0, and takes none twice") {
+  check_tensor(flip(counted({1, 2}), {0}), {1, 2}, {2, 1});
   check_tensor(flip(counted({0, 2}), {0, 1}), {0, 2}, {2, 1});
+  check_tensor(flip(make_tensor(7), {0}), {}, {}, {7});
   RAISES(InvalidArgument, "flip: dimension -1 is twice in dims {1, -1}",
          flip(counted({2, 3}), {1, -1}));
+  RAISES(InvalidArgument, "dimension 0 is twice", flip(make_tensor(7), {0, 0}));
+  RAISES(InvalidArgument, "dims has more than 64", flip(counted({2, 3}), Vector(65, 0)));
 }
 
 }  // namespace view_parts_test

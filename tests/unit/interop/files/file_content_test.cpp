@@ -45,4 +45,21 @@ TEST_CASE("file content: what is not contiguous memory of the host is refused") 
   RETURNS(InvalidType, "the blob's dtype is Undefined", open(Blob()));
 }
 
+TEST_CASE("file content: the bytes of a tensor of any dtype, which stays while they are used") {
+  auto numbers = make_tensor_ptr({2, 2}, {1.0f, 2.0f, 3.0f, 4.0f});
+  const void* const data = numbers->const_data_ptr();
+  FileBytes bytes;
+  REQUIRE(bytes.open(numbers) == Error::Ok);
+  CHECK(bytes.data == data);
+  CHECK(bytes.size == 16);
+  numbers.reset();
+  float last = 0;
+  std::memcpy(&last, bytes.data + 12, sizeof last);
+  CHECK(last == 4.0f);
+
+  FileBytes none;
+  REQUIRE(none.open(empty({0}, ScalarType::Byte)) == Error::Ok);
+  CHECK(none.size == 0);
+}
+
 }  // namespace file_content_test
